@@ -32,7 +32,7 @@ FILES = {
     "compare": "compare",
     "view": "view_pages",
     "home": "home_page",
-    "hashes": "picture_hashes",
+    "hashes": "image_hashes",
     "statistics": "item_statistics",
     "gpu": "gpu",
     "faults": "faults",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageEnhance
 
-Picture = Image.Image
+PilImage = Image.Image
 
 
-def draw_scene(seed: int, size: tuple[int, int] | None = None) -> Picture:
+def draw_scene(seed: int, size: tuple[int, int] | None = None) -> PilImage:
     """Clouds of colour with shapes and lines in front: as varied as photographs, and small."""
     draw = random.Random(seed)
     width, height = size or (draw.randint(120, 200), draw.randint(100, 160))
@@ -36,7 +36,7 @@ def draw_scene(seed: int, size: tuple[int, int] | None = None) -> Picture:
     return image
 
 
-def draw_card(seed: int) -> Picture:
+def draw_card(seed: int) -> PilImage:
     """A white card with a few shapes, as questions for young models use: much alike in outline."""
     draw = random.Random(seed)
     image = Image.new("RGB", (160, 160), "white")
@@ -49,38 +49,38 @@ def draw_card(seed: int) -> Picture:
     return image
 
 
-def jpeg(image: Picture, quality: int = 88) -> bytes:
+def jpeg(image: PilImage, quality: int = 88) -> bytes:
     data = io.BytesIO()
     image.convert("RGB").save(data, "JPEG", quality=quality)
     return data.getvalue()
 
 
-def png(image: Picture) -> bytes:
+def png(image: PilImage) -> bytes:
     data = io.BytesIO()
     image.save(data, "PNG")
     return data.getvalue()
 
 
-def _again(data: bytes) -> Picture:
+def _again(data: bytes) -> PilImage:
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
-def _scale(share: float) -> Callable[[Picture], Picture]:
-    def scale(image: Picture) -> Picture:
+def _scale(share: float) -> Callable[[PilImage], PilImage]:
+    def scale(image: PilImage) -> PilImage:
         width, height = (max(8, round(share * side)) for side in image.size)
         return image.resize((width, height), Image.Resampling.BICUBIC)
 
     return scale
 
 
-def _compress(quality: int) -> Callable[[Picture], Picture]:
+def _compress(quality: int) -> Callable[[PilImage], PilImage]:
     return lambda image: _again(jpeg(image, quality))
 
 
-def _crop(share: float) -> Callable[[Picture], Picture]:
+def _crop(share: float) -> Callable[[PilImage], PilImage]:
     """`share` of width and height are cut away, one third left and top, two right and bottom."""
 
-    def crop(image: Picture) -> Picture:
+    def crop(image: PilImage) -> PilImage:
         width, height = image.size
         left, top = share * width / 3, share * height / 3
         return image.crop((round(left), round(top), round(width - 2 * left), round(height - 2 * top)))
@@ -88,7 +88,7 @@ def _crop(share: float) -> Callable[[Picture], Picture]:
     return crop
 
 
-def _watermark(image: Picture) -> Picture:
+def _watermark(image: PilImage) -> PilImage:
     """A half-transparent line of text across, and a logo in a corner."""
     width, height = image.size
     layer = Image.new("RGBA", image.size, (0, 0, 0, 0))
@@ -98,7 +98,7 @@ def _watermark(image: Picture) -> Picture:
     return Image.alpha_composite(image.convert("RGBA"), layer).convert("RGB")
 
 
-def _frame(image: Picture) -> Picture:
+def _frame(image: PilImage) -> PilImage:
     """A white border of 5 % on each side."""
     width, height = image.size
     edge = round(0.05 * max(width, height))
@@ -107,11 +107,11 @@ def _frame(image: Picture) -> Picture:
     return framed
 
 
-def _rotate(degrees: float) -> Callable[[Picture], Picture]:
+def _rotate(degrees: float) -> Callable[[PilImage], PilImage]:
     return lambda image: image.rotate(degrees, Image.Resampling.BICUBIC)
 
 
-CHANGES: dict[str, Callable[[Picture], Picture]] = {
+CHANGES: dict[str, Callable[[PilImage], PilImage]] = {
     "as PNG": lambda image: _again(png(image)),
     "half the size": _scale(0.5),
     "a quarter of the size": _scale(0.25),

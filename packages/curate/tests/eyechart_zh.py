@@ -81,7 +81,7 @@ _PATTERNS = [
     (r"(?:What|Which) word is (?:written in the picture|shown)\?", "图中写的单词是什么？"),
     (r"What does the text say\?", "文字写的是什么？"),
 ]
-_PICTURE = re.compile(r"(?:Look at the (first|second|third) picture\. |In the (first|second|third) picture: )(.+)")
+_IMAGE = re.compile(r"(?:Look at the (first|second|third) picture\. |In the (first|second|third) picture: )(.+)")
 
 
 def translate(text: str) -> str:
@@ -91,10 +91,10 @@ def translate(text: str) -> str:
         return words[text]
     if text.isdigit() or text in KEPT:
         return text
-    picture = _PICTURE.fullmatch(text)
-    if picture:
-        question = picture[3][0].upper() + picture[3][1:]
-        return f"请看{PLACES[picture[1] or picture[2]]}图片。{translate(question)}"
+    image = _IMAGE.fullmatch(text)
+    if image:
+        question = image[3][0].upper() + image[3][1:]
+        return f"请看{PLACES[image[1] or image[2]]}图片。{translate(question)}"
     for pattern, chinese in _PATTERNS:
         match = re.fullmatch(pattern, text, re.IGNORECASE)
         if match:

@@ -53,7 +53,7 @@ class Pair(NamedTuple):
 class Asked(NamedTuple):
     """A question about a picture, its options by letter, and its key if the file has it."""
 
-    picture: str
+    image: str
     question: str
     key: str
     options: Mapping[str, str]
@@ -164,8 +164,8 @@ def find_in(asked: Sequence[Asked], folder: Path) -> DuplicateReport:
     lines = []
     for place, one in enumerate(asked):
         row = {"index": str(place), "question": one.question, "answer": one.key, **one.options}
-        if one.picture:
-            number = numbers.setdefault(one.picture, len(numbers))
+        if one.image:
+            number = numbers.setdefault(one.image, len(numbers))
             row["image"] = str(_draw(number, folder))
         lines.append(json.dumps(row) + "\n")
     path = folder / "questions.jsonl"
@@ -196,7 +196,7 @@ def unlabelled_row(name: str, asked: Sequence[Asked], report: DuplicateReport) -
     cells = (
         name,
         len(asked),
-        len({one.picture for one in asked} - {""}),
+        len({one.image for one in asked} - {""}),
         len(report.exclusions),
         equal,
         len(report.duplicates) - equal,

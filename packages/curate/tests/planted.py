@@ -94,7 +94,7 @@ class Question:
     id: str = ""
     source: str = ""
     license: str = ""
-    picture: str = ""
+    image: str = ""
     """Path of its file, relative to the data; empty for none."""
 
 
@@ -139,7 +139,7 @@ def build(folder: Path) -> Planted:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "images").mkdir(exist_ok=True)
     questions, planted = _plant(_with_orders(_ordinary() + _from_text()))
-    _write_pictures(folder, questions, planted)
+    _write_images(folder, questions, planted)
     right, silent = _abilities(questions, planted)
     slips = _choose_slips(questions, planted)
     good = [_translate(question) for question in questions]
@@ -384,7 +384,7 @@ def _with_orders(questions: Sequence[Question]) -> list[Question]:
                 order=tuple(order),
                 source=source,
                 license=licence,
-                picture=f"images/{101 + number}.png",
+                image=f"images/{101 + number}.png",
             )
         )
     return done
@@ -406,7 +406,7 @@ def _plant(questions: list[Question]) -> tuple[list[Question], dict[str, dict[st
         planted["broken_picture"][name] = why
     planted["lost_picture"][ordinary[15]] = "the file does not exist"
     for name in ordinary[16:18]:
-        by_id[name] = replace(by_id[name], picture="")
+        by_id[name] = replace(by_id[name], image="")
         planted["no_picture"][name] = "the row names no picture"
     for name in ordinary[18:21]:
         by_id[name] = replace(by_id[name], license="")
@@ -420,7 +420,7 @@ def _plant(questions: list[Question]) -> tuple[list[Question], dict[str, dict[st
         for first in firsts:
             repeat = replace(by_id[first], id=str(101 + len(done)))
             if kind == "near_duplicate_picture":
-                repeat = replace(repeat, picture=f"images/{repeat.id}.jpg")
+                repeat = replace(repeat, image=f"images/{repeat.id}.jpg")
             elif kind == "near_duplicate_question":
                 text, text_zh = repeat.question, repeat.question_zh
                 repeat = replace(
@@ -544,7 +544,7 @@ def _row(question: Question, turn: int = 0) -> dict[str, str]:
         "source": question.source,
         "license": question.license,
         "split": "dev",
-        "image_path": question.picture,
+        "image_path": question.image,
     }
 
 
@@ -603,12 +603,12 @@ def _slip(question: Question, kind: str) -> Question:
     return replace(question, question=text.replace("容量是多少", "容量不是多少"))
 
 
-def _write_pictures(folder: Path, questions: Sequence[Question], planted: Mapping[str, Mapping[str, str]]) -> None:
+def _write_images(folder: Path, questions: Sequence[Question], planted: Mapping[str, Mapping[str, str]]) -> None:
     """Draw every picture; then break some of them."""
     for question in questions:
-        if not question.picture or question.id in planted["lost_picture"]:
+        if not question.image or question.id in planted["lost_picture"]:
             continue
-        path = folder / question.picture
+        path = folder / question.image
         first = planted["near_duplicate_picture"].get(question.id)
         if first is not None:
             # What a page of the web makes of a picture: smaller, and another format.
@@ -626,7 +626,7 @@ def _write_pictures(folder: Path, questions: Sequence[Question], planted: Mappin
 
 def _draw(question: Question) -> Image.Image:
     """The picture of a question, on a background of its own, so that no two look alike."""
-    rng = random.Random(f"background of {question.picture}")
+    rng = random.Random(f"background of {question.image}")
     small = Image.new("RGB", (8, 6))
     for x in range(8):
         for y in range(6):

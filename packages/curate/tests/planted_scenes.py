@@ -232,7 +232,7 @@ def write_scenes(folder: Path) -> Path:
     return folder
 
 
-BY_PICTURE = {sha256(draw(scene)).hexdigest(): scene for scene in SCENES}
+BY_IMAGE = {sha256(draw(scene)).hexdigest(): scene for scene in SCENES}
 _LEADS = {
     "Ask about the picture as a whole": "scene-understanding",
     "Ask how many there are": "instance-counting",
@@ -242,10 +242,10 @@ _LEADS = {
 }
 
 
-def reply(text: str, pictures: Sequence[bytes]) -> str:
+def reply(text: str, images: Sequence[bytes]) -> str:
     """What the scripted model says to a prompt: the text of its messages, and its pictures."""
     if "describe it in JSON" in text:
-        return _see(pictures[0])
+        return _see(images[0])
     if "Write up to" in text:
         return _write(text)
     if "one single frame" in text:
@@ -256,11 +256,11 @@ def reply(text: str, pictures: Sequence[bytes]) -> str:
     return "I cannot tell."
 
 
-def _see(picture: bytes) -> str:
-    scene = BY_PICTURE.get(sha256(picture).hexdigest())
+def _see(image: bytes) -> str:
+    scene = BY_IMAGE.get(sha256(image).hexdigest())
     if scene is None:
         # A frame of a video: its width tells which.
-        width = Image.open(io.BytesIO(picture)).width
+        width = Image.open(io.BytesIO(image)).width
         name = {64: "a man opens a door and walks in", 80: "a white wall"}[width]
         return json.dumps({"caption": name, "regions": [{"text": "a wall", "box": [0, 0, 999, 500]}]})
     instances = [{"label": label, "box": [round(edge * 1000 / 64) for edge in box]} for label, box in scene.instances]
@@ -292,22 +292,22 @@ def _write(text: str) -> str:
 def answer(request: Request) -> str:
     """The scripted model as a function of a request, for `snellen.wrap_model`."""
     texts = "\n".join(message.text() for message in request.messages)
-    pictures = [
+    images = [
         request.media[part.digest].read()  # type: ignore[union-attr]
         for message in request.messages
         for part in message.media()
     ]
-    return reply(texts, pictures)
+    return reply(texts, images)
 
 
 def answer_body(body: Mapping[str, Any]) -> str:
     """The same for the body of a chat completion."""
-    texts, pictures = [], []
+    texts, images = [], []
     for message in body["messages"]:
         content = message["content"]
         for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             if part["type"] == "text":
                 texts.append(part["text"])
             else:
-                pictures.append(base64.b64decode(part["image_url"]["url"].partition(",")[2]))
-    return reply("\n".join(texts), pictures)
+                images.append(base64.b64decode(part["image_url"]["url"].partition(",")[2]))
+    return reply("\n".join(texts), images)

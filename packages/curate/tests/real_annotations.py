@@ -75,14 +75,14 @@ def digest(folder: Path, pattern: str) -> str:
 
 def measure(folder: Path, name: str, *, is_control: bool) -> Iterator[str]:
     """A row of the table for each subtask."""
-    importer, annotations, pictures, pattern, expected = SETS[name]
+    importer, annotations, images, pattern, expected = SETS[name]
     path = folder / annotations
     found = digest(path if path.is_dir() else path.parent, pattern)
     if not found.startswith(expected):
         raise SystemExit(f"{path} has the digest {found[:16]}; expected {expected}")
     with tempfile.TemporaryDirectory() as work:
         out = Path(work, "records.jsonl")
-        request = ImportRequest(paths=(str(path),), out=out, pictures=folder / pictures, source="set")
+        request = ImportRequest(paths=(str(path),), out=out, images=folder / images, source="set")
         records = import_metadata(importer, request).records
         templates = Path(work, "templates.toml")
         templates.write_text(TEMPLATES.format(control=CONTROL if is_control else ""))

@@ -92,9 +92,9 @@ def write_data(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS) -> Path:
     lines = []
     for number, row in enumerate(rows):
         name = f"{number}.png"
-        picture = Image.new("RGB", (96, 64), (240, 240, 235))
-        ImageDraw.Draw(picture).ellipse((10 + 5 * number, 10, 50 + 5 * number, 50), "#c02020")
-        picture.save(folder / name)
+        image = Image.new("RGB", (96, 64), (240, 240, 235))
+        ImageDraw.Draw(image).ellipse((10 + 5 * number, 10, 50 + 5 * number, 50), "#c02020")
+        image.save(folder / name)
         lines.append(json.dumps({**row, "image": name}) + "\n")
     data = folder / "data.jsonl"
     data.write_text("".join(lines), encoding="utf-8")
@@ -195,7 +195,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def picture_file(review: Review, item: str) -> str:
+def image_file(review: Review, item: str) -> str:
     source = review.board.queue.items[item].item.sample.media[0].source
     assert isinstance(source, FileSource)
     return str(source.path)

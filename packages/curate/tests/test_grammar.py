@@ -73,9 +73,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for colour in ("red", "green", "blue", "orange", "purple"):
         (tmp_path / "colours" / colour).mkdir(parents=True)
         for number in range(3):
-            picture = Image.effect_noise((160 + 8 * number, 120), 40).convert("RGB")
-            tint = Image.new("RGB", picture.size, colour)
-            Image.blend(picture, tint, 0.5).save(tmp_path / "colours" / colour / f"{number}.png")
+            image = Image.effect_noise((160 + 8 * number, 120), 40).convert("RGB")
+            tint = Image.new("RGB", image.size, colour)
+            Image.blend(image, tint, 0.5).save(tmp_path / "colours" / colour / f"{number}.png")
     rows = [
         {
             "index": n,

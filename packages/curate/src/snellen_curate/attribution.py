@@ -1,4 +1,4 @@
-"""Licence, author and address of the pictures of an item, which go with it from import to
+"""Licence, author and address of the images of an item, which go with it from import to
 publication, and Creative Commons licences by their address."""
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 LICENCE_COLUMNS = ("license", "licence")
 AUTHOR_COLUMN, URL_COLUMN = "author", "picture_url"
-PICTURE_COLUMNS = (LICENCE_COLUMNS[0], AUTHOR_COLUMN, URL_COLUMN)
-"""A cell of an item with several pictures is their common value, or a JSON list in their order."""
+IMAGE_COLUMNS = (LICENCE_COLUMNS[0], AUTHOR_COLUMN, URL_COLUMN)
+"""A cell of an item with several images is their common value, or a JSON list in their order."""
 _CC = "https://creativecommons.org"
 _CC_URL = re.compile(
     r"(?:https?:)?(?://)?(?:www\.)?creativecommons\.org/(licenses|publicdomain)/([a-z-]+)"
@@ -60,14 +60,14 @@ def licence_url(spdx: str) -> str:
     return f"{_CC}/licenses/{'/'.join(filter(None, map(str.lower, match.groups(''))))}/"
 
 
-def join_pictures(values: Sequence[str]) -> str:
-    """The cell of an item whose pictures have these values."""
+def join_images(values: Sequence[str]) -> str:
+    """The cell of an item whose images have these values."""
     same = len(set(values)) == 1
     return values[0] if same else json.dumps(list(values), ensure_ascii=False) if values else ""
 
 
-def split_pictures(cell: str, count: int) -> list[str]:
-    """The value of each of an item's `count` pictures."""
+def split_images(cell: str, count: int) -> list[str]:
+    """The value of each of an item's `count` images."""
     if cell.startswith("["):
         try:
             values = json.loads(cell)

@@ -27,8 +27,8 @@ from drawn_scenes import CHANGES, draw_card, draw_scene
 from snellen.core.media import InlineSource, decode_image
 from snellen_curate.duplicates.hash_index import compare_hashes, hamming
 from snellen_curate.duplicates.hashing import open_hasher
-from snellen_curate.duplicates.picture_hashes import TURNS, PictureHash
-from snellen_curate.duplicates.picture_rule import UNKNOWN, PictureRule, likeness, turn_copies
+from snellen_curate.duplicates.image_hashes import TURNS, ImageHash
+from snellen_curate.duplicates.image_rule import UNKNOWN, ImageRule, likeness, turn_copies
 
 PHOTO_SIDE = 400
 """Photographs are reduced to this, which decoding and changing them takes long otherwise."""
@@ -56,13 +56,13 @@ class Rates(NamedTuple):
     """`both`, with mirrored and turned pictures."""
 
 
-RULE = PictureRule()
+RULE = ImageRule()
 
 
 def hash_images(images: Iterable[Image.Image]) -> Columns:
     with open_hasher() as hasher:
         found = list(hasher(InlineSource(_ppm(image)) for image in images))
-    whole = [one for one in found if isinstance(one, PictureHash)]
+    whole = [one for one in found if isinstance(one, ImageHash)]
     assert len(whole) == len(found)
     return Columns(
         np.array([one.phash for one in whole], np.uint64),
@@ -171,11 +171,11 @@ def main() -> None:
     parser.add_argument("--photos", type=Path, help="a folder of JPEG photographs")
     arguments = parser.parse_args()
     sets: dict[str, Sequence[Image.Image]] = {
-        "scenes": [draw_scene(seed) for seed in range(arguments.pictures)],
-        "cards": [draw_card(seed) for seed in range(arguments.pictures)],
+        "scenes": [draw_scene(seed) for seed in range(arguments.images)],
+        "cards": [draw_card(seed) for seed in range(arguments.images)],
     }
     if arguments.photos:
-        sets = {"photographs": read_photos(arguments.photos, arguments.pictures), **sets}
+        sets = {"photographs": read_photos(arguments.photos, arguments.images), **sets}
     for line in [] if arguments.only_false else missed_table(sets):
         print(line, flush=True)
     print()

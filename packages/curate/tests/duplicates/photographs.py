@@ -22,20 +22,20 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 from snellen_curate.duplicates.find import find_duplicates
 
 COPIES = 25
-Picture = Image.Image
+PilImage = Image.Image
 
 
-def recompress(image: Picture, quality: int) -> Picture:
+def recompress(image: PilImage, quality: int) -> PilImage:
     data = io.BytesIO()
     image.save(data, "JPEG", quality=quality)
     return Image.open(io.BytesIO(data.getvalue())).convert("RGB")
 
 
-def resize(image: Picture, across: float, down: float) -> Picture:
+def resize(image: PilImage, across: float, down: float) -> PilImage:
     return image.resize((max(64, int(image.width * across)), max(64, int(image.height * down))))
 
 
-def crop(image: Picture, *shares: float) -> Picture:
+def crop(image: PilImage, *shares: float) -> PilImage:
     """Cut shares of the sides off: left, top, right, bottom."""
     left, top, right, bottom = shares
     width, height = image.size
@@ -43,23 +43,23 @@ def crop(image: Picture, *shares: float) -> Picture:
     return image.crop(tuple(map(int, sides)))
 
 
-def crop_side(image: Picture, share: float, side: int) -> Picture:
+def crop_side(image: PilImage, share: float, side: int) -> PilImage:
     return crop(image, *(share if place == side else 0 for place in range(4)))
 
 
-def frame(image: Picture, across: float, down: float, colour: str) -> Picture:
+def frame(image: PilImage, across: float, down: float, colour: str) -> PilImage:
     sides = int(across * image.width), int(down * image.height)
     return ImageOps.expand(image, sides, colour)
 
 
-def add_bar(image: Picture, share: float, on_top: bool) -> Picture:
+def add_bar(image: PilImage, share: float, on_top: bool) -> PilImage:
     height = int(share * image.height)
     whole = Image.new("RGB", (image.width, image.height + height), "#f0f0f0")
     whole.paste(image, (0, height if on_top else 0))
     return whole
 
 
-def caption(image: Picture, rng: Random) -> Picture:
+def caption(image: PilImage, rng: Random) -> PilImage:
     image, (width, height) = image.copy(), image.size
     draw = ImageDraw.Draw(image)
     x, y = rng.uniform(0, 0.6) * width, rng.uniform(0, 0.9) * height
@@ -68,18 +68,18 @@ def caption(image: Picture, rng: Random) -> Picture:
     return image
 
 
-def changes(rng: Random) -> dict[str, Callable[[Picture], Picture]]:
+def changes(rng: Random) -> dict[str, Callable[[PilImage], PilImage]]:
     draw = rng.uniform
 
-    def colours(image: Picture) -> Picture:
+    def colours(image: PilImage) -> PilImage:
         coloured = ImageEnhance.Color(image).enhance(draw(0.5, 1.8))
         return ImageEnhance.Contrast(coloured).enhance(draw(0.7, 1.4))
 
-    def smaller(image: Picture) -> Picture:
+    def smaller(image: PilImage) -> PilImage:
         share = draw(0.3, 0.6)
         return recompress(resize(image, share, share), 60)
 
-    def border(image: Picture) -> Picture:
+    def border(image: PilImage) -> PilImage:
         share = draw(0.03, 0.1)
         return frame(image, share, share, rng.choice(["white", "black", "grey"]))
 

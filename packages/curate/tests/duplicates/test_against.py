@@ -50,7 +50,7 @@ def compare(data: Path, *against: Path | str) -> DuplicateReport:
 
 
 def ways(report: OverlapReport) -> list[tuple[str, str, str]]:
-    return [(one.item, one.other, one.picture.how if one.picture else "text") for one in report.matches]
+    return [(one.item, one.other, one.image.how if one.image else "text") for one in report.matches]
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ EXPECTED = [
 ]
 
 
-def test_a_folder_of_training_pictures(data: Path, training: Path) -> None:
+def test_a_folder_of_training_images(data: Path, training: Path) -> None:
     (report,) = compare(data, training).against
     assert ways(report) == EXPECTED
-    assert (report.kind, report.entries, report.pictures, report.broken) == ("list", 25, 24, 1)
+    assert (report.kind, report.entries, report.images, report.broken) == ("list", 25, 24, 1)
     shares = {share.name: share for share in report.shares}
     assert [(name, share.count, share.n) for name, share in shares.items()] == [
         ("picture, exact", 3, 11),
@@ -98,7 +98,7 @@ def test_a_folder_of_training_pictures(data: Path, training: Path) -> None:
     assert "1 of 25 entries could not be used" in report.notes
 
 
-def test_an_index_gives_what_its_pictures_give(data: Path, training: Path, tmp_path: Path) -> None:
+def test_an_index_gives_what_its_images_give(data: Path, training: Path, tmp_path: Path) -> None:
     write_index(str(training), tmp_path / "index", processes=1)
     assert ways(compare(data, tmp_path / "index").against[0]) == EXPECTED
 
@@ -162,7 +162,7 @@ def test_another_benchmark(data: Path, tmp_path: Path) -> None:
         {"index": "o4", "question": QUESTION.format(3), "answer": "thing 3", "image": "z.jpg"},
     ]
     (report,) = compare(data, write_rows(folder / "other.jsonl", rows)).against
-    found = [(one.item, one.other, one.picture.how, one.relation) for one in report.matches if one.picture]
+    found = [(one.item, one.other, one.image.how, one.relation) for one in report.matches if one.image]
     assert found == [
         ("b0", "o1", "near", "duplicate"),
         ("b1", "o2", "bytes", "possible contradiction"),

@@ -151,20 +151,20 @@ def test_a_duplicate_of_a_contradiction_is_dropped_when_duplicates_are(
 def test_an_index_is_written_and_searched(
     made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pictures, index = tmp_path / "pictures", tmp_path / "index"
-    write_scenes(pictures, 8)
-    (pictures / "bad.jpg").write_bytes(b"bad")
-    (pictures / "copy.jpg").write_bytes(
+    images, index = tmp_path / "pictures", tmp_path / "index"
+    write_scenes(images, 8)
+    (images / "bad.jpg").write_bytes(b"bad")
+    (images / "copy.jpg").write_bytes(
         (made.folder / "images" / "131.jpg").read_bytes()
         if (made.folder / "images" / "131.jpg").exists()
-        else _first_picture(made)
+        else _first_image(made)
     )
-    code, out, err = run(capsys, pictures, "--index", "--out", index, "--limits", "processes=1")
+    code, out, err = run(capsys, images, "--index", "--out", index, "--limits", "processes=1")
     assert code == 1  # one picture is broken
     assert out.startswith(f"{index}: 10 entries, 9 pictures, 0 captions, 1 broken, 0 without")
     assert "bad.jpg" in out
-    assert err == f"hashed 10 of {pictures}\n"
-    code, out, _ = run(capsys, pictures, "--index", "--out", index)
+    assert err == f"hashed 10 of {images}\n"
+    code, out, _ = run(capsys, images, "--index", "--out", index)
     assert (code, "a second" in out) == (1, False)
     page = tmp_path / "first" / PAGE_FILE
     code, out, _ = run(capsys, made.data, "--against", index, "--out", page.parent)
@@ -174,13 +174,13 @@ def test_an_index_is_written_and_searched(
     assert "copy.jpg" in page.read_text()
     assert page.read_text().count("data:image/jpeg;base64,") >= 2
     # Where the pictures are no longer, the page has the index's small copies.
-    shutil.rmtree(pictures)
+    shutil.rmtree(images)
     page = tmp_path / "second" / PAGE_FILE
     run(capsys, made.data, "--against", index, "--out", page.parent)
     assert "data:image/png;base64," in page.read_text()
 
 
-def _first_picture(made: planted.Planted) -> bytes:
+def _first_image(made: planted.Planted) -> bytes:
     item = next(item for item in open_items(made.data) if item.sample.media)
     return item.sample.media[0].source.read()
 
@@ -190,7 +190,7 @@ def test_items_in_training_data_are_dropped_on_request(
 ) -> None:
     train, out = tmp_path / "train set", tmp_path / "out"
     train.mkdir()
-    (train / "x.jpg").write_bytes(_first_picture(made))
+    (train / "x.jpg").write_bytes(_first_image(made))
     run(capsys, made.data, "--against", train, "--out", out, "--drop", "against")
     dropped = [one.item for one in read_decisions(out) if one.action == "drop"]
     assert len(dropped) >= 1

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageOps
 from snellen.cli import main
 from snellen_curate.duplicates.crops import BOXES, WHOLE, Box, cut_copies
 from snellen_curate.duplicates.find import find_duplicates
-from snellen_curate.duplicates.picture_rule import PictureRule, is_plain, small_copy
+from snellen_curate.duplicates.image_rule import ImageRule, is_plain, small_copy
 from snellen_curate.duplicates.report import DuplicateReport, DuplicateSettings
 
 Change = Callable[[Image.Image], Image.Image]
@@ -56,16 +56,16 @@ CHANGES: dict[str, Change] = {
 
 
 def compare(
-    folder: Path, *pictures: Image.Image, rule: PictureRule | None = None, against: tuple[str, ...] = ()
+    folder: Path, *images: Image.Image, rule: ImageRule | None = None, against: tuple[str, ...] = ()
 ) -> DuplicateReport:
     folder.mkdir()
     rows = []
-    for number, image in enumerate(pictures):
+    for number, image in enumerate(images):
         (folder / f"{number}.jpg").write_bytes(jpeg(image, 85))
         rows.append({"index": str(number), "question": "What is it?", "image": f"{number}.jpg"})
     data = folder / "data.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    settings = DuplicateSettings(rule or PictureRule(), against=against)
+    settings = DuplicateSettings(rule or ImageRule(), against=against)
     return find_duplicates(data, settings, processes=1).report
 
 
@@ -80,7 +80,7 @@ def test_cropped_and_framed_copies_are_found_and_nothing_else(tmp_path: Path) ->
     count = len(CHANGES)
     found = {(pair.left, pair.right) for pair in report.duplicates}
     assert found == {(str(place), str(place + count)) for place in range(count)}
-    overlaps = [pair.picture for pair in report.duplicates if pair.picture and pair.picture.how == "overlap"]
+    overlaps = [pair.image for pair in report.duplicates if pair.image and pair.image.how == "overlap"]
     assert len(overlaps) >= count - 1
     for match in overlaps:
         assert match.points is not None
@@ -88,7 +88,7 @@ def test_cropped_and_framed_copies_are_found_and_nothing_else(tmp_path: Path) ->
         assert match.share is not None
         assert 0.5 <= match.share <= 1
     # The control: the same pictures without the second stage.
-    without = compare(tmp_path / "without", *originals, *changed, rule=PictureRule(crops=False))
+    without = compare(tmp_path / "without", *originals, *changed, rule=ImageRule(crops=False))
     assert len(without.duplicates) <= 1
 
 
@@ -100,25 +100,25 @@ def test_a_crop_of_another_benchmark_is_found(tmp_path: Path) -> None:
     report = compare(tmp_path / "ours", cut, second, against=(theirs,))
     [match] = report.against[0].matches
     assert (match.item, match.other) == ("0", "0")
-    assert match.picture is not None
-    assert match.picture.how == "overlap"
+    assert match.image is not None
+    assert match.image.how == "overlap"
 
 
-def test_a_folder_of_pictures_is_data_without_questions(tmp_path: Path, capsys) -> None:
-    pictures = tmp_path / "pictures"
-    (pictures / "album").mkdir(parents=True)
+def test_a_folder_of_images_is_data_without_questions(tmp_path: Path, capsys) -> None:
+    images = tmp_path / "pictures"
+    (images / "album").mkdir(parents=True)
     first, second = scenes(2)
-    (pictures / "a.jpg").write_bytes(jpeg(first))
-    (pictures / "b.jpg").write_bytes(jpeg(second))
-    (pictures / "album" / "a2.jpg").write_bytes(jpeg(CHANGES["5 % of each side"](first)))
+    (images / "a.jpg").write_bytes(jpeg(first))
+    (images / "b.jpg").write_bytes(jpeg(second))
+    (images / "album" / "a2.jpg").write_bytes(jpeg(CHANGES["5 % of each side"](first)))
     out = tmp_path / "out"
-    assert main(["curate", "duplicates", str(pictures), "--out", str(out), "--drop"]) == 0
+    assert main(["curate", "duplicates", str(images), "--out", str(out), "--drop"]) == 0
     assert (out / "exclude.txt").read_text() == "album/a2.jpg\n"
     items = [json.loads(line) for line in (out / "items.jsonl").read_text().splitlines()]
     assert [item["index"] for item in items] == ["a.jpg", "b.jpg"]
-    assert main(["curate", "statistics", str(pictures), "--json"]) == 0
+    assert main(["curate", "statistics", str(images), "--json"]) == 0
     queue = tmp_path / "review"
-    command = ["curate", "review", str(pictures), "--items", "all", "--export", "queue", "--out", str(queue)]
+    command = ["curate", "review", str(images), "--items", "all", "--export", "queue", "--out", str(queue)]
     assert main(command) == 1
     assert len((queue / "queue.jsonl").read_text().splitlines()) >= 3
     (tmp_path / "empty").mkdir()
@@ -138,10 +138,10 @@ def test_images_that_share_a_frame_or_a_word_are_not_copies(tmp_path: Path) -> N
         ImageDraw.Draw(framed).text((20, 4), "A MAGAZINE 2024", fill="black", font_size=28)
         return framed
 
-    pictures = [logo(image) for image in scenes(4)]
-    pictures += [word("cat", "#ffeedd", 60), word("cat", "#e8efe4", 80), word("car", "#fff", 70)]
-    report = compare(tmp_path / "data", *pictures)
-    assert report.picture_pairs == ()
+    images = [logo(image) for image in scenes(4)]
+    images += [word("cat", "#ffeedd", 60), word("cat", "#e8efe4", 80), word("car", "#fff", 70)]
+    report = compare(tmp_path / "data", *images)
+    assert report.image_pairs == ()
 
 
 def test_mirrored_image_with_another_key_is_not_a_contradiction(tmp_path: Path) -> None:
@@ -156,12 +156,12 @@ def test_mirrored_image_with_another_key_is_not_a_contradiction(tmp_path: Path) 
     ]
     (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     report = find_duplicates(folder / "data.jsonl", processes=1).report
-    assert [pair.match.how for pair in report.picture_pairs] == ["turned"]
+    assert [pair.match.how for pair in report.image_pairs] == ["turned"]
     assert not report.contradictions
     assert not report.duplicates
 
 
-def test_small_copies_are_cut_as_the_pictures_are() -> None:
+def test_small_copies_are_cut_as_the_images_are() -> None:
     image = scenes(1)[0]
     copies = small_copy(image)[None]
     assert np.array_equal(cut_copies(copies, WHOLE), copies)

@@ -26,10 +26,10 @@ from snellen.core.media import digest_bytes
 from snellen_curate.duplicates import hash_index
 from snellen_curate.duplicates.build_index import IndexProgress, ListChanged, build_index
 from snellen_curate.duplicates.hash_index import HashIndex
+from snellen_curate.duplicates.image_hashes import hash_images
+from snellen_curate.duplicates.image_rule import ImageRule
 from snellen_curate.duplicates.index_format import INDEX_FILE, VERSION, IndexInfo
 from snellen_curate.duplicates.listing import ListEntry, open_listing
-from snellen_curate.duplicates.picture_hashes import hash_pictures
-from snellen_curate.duplicates.picture_rule import PictureRule
 
 
 def built(spec: Path, out: Path, size: int = 4) -> HashIndex:
@@ -45,20 +45,20 @@ def entries(spec: Path) -> list[ListEntry]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Ten scenes, one of them twice, one flat picture, one broken file, and a file of text."""
-    pictures = tmp_path / "pictures"
-    write_scenes(pictures, 10)
-    (pictures / "again.jpg").write_bytes((pictures / "000/000003.jpg").read_bytes())
-    (pictures / "flat.png").write_bytes(png(Image.new("RGB", (40, 30), "white")))
-    (pictures / "broken.jpg").write_bytes(b"no picture")
-    (pictures / "notes.txt").write_text("not a picture")
-    return pictures
+    images = tmp_path / "pictures"
+    write_scenes(images, 10)
+    (images / "again.jpg").write_bytes((images / "000/000003.jpg").read_bytes())
+    (images / "flat.png").write_bytes(png(Image.new("RGB", (40, 30), "white")))
+    (images / "broken.jpg").write_bytes(b"no picture")
+    (images / "notes.txt").write_text("not a picture")
+    return images
 
 
 def test_a_folder_is_hashed_whole(folder: Path, tmp_path: Path) -> None:
     index = built(folder, tmp_path / "index")
     assert index.info.entries == len(index) == 13
     assert index.info.shards == (4, 4, 4, 1)
-    assert (index.info.pictures, index.info.flat, index.info.broken) == (12, 1, 1)
+    assert (index.info.images, index.info.flat, index.info.broken) == (12, 1, 1)
     names = [index.text("names", row) for row in range(13)]
     assert names == ["again.jpg", "broken.jpg", "flat.png", *(f"000/{n:06}.jpg" for n in range(10))]
     ((name, reason),) = index.broken()
@@ -69,7 +69,7 @@ def test_a_folder_is_hashed_whole(folder: Path, tmp_path: Path) -> None:
 def test_search_finds_copies_and_nothing_else(folder: Path, tmp_path: Path) -> None:
     index = built(folder, tmp_path / "index")
     queries = index.queries()
-    found = index.search(queries, PictureRule())
+    found = index.search(queries, ImageRule())
     assert {(query, row) for query, row in found if query < row} == {
         (0, 6)
     }  # The flat picture has no hash that could match.
@@ -80,7 +80,7 @@ def test_search_finds_copies_and_nothing_else(folder: Path, tmp_path: Path) -> N
         half = scene.resize((scene.width // 2, scene.height // 2))
         (small / f"{seed}.jpg").write_bytes(jpeg(half, 60))
     copies = built(small, tmp_path / "copies")
-    found = index.search(copies.queries(), PictureRule())
+    found = index.search(copies.queries(), ImageRule())
     assert [index.text("names", row) for _, row in found] == ["000/000002.jpg", "000/000005.jpg"]
     for match in found.values():
         assert match.how == "near"
@@ -103,7 +103,7 @@ def test_digests_find_the_same_file_and_the_same_pixels(folder: Path, tmp_path: 
     assert index.search_digests(np.zeros((1, 32), np.uint8), "pixels") == []
 
 
-def test_turned_pictures_are_found_unless_asked_otherwise(folder: Path, tmp_path: Path) -> None:
+def test_turned_images_are_found_unless_asked_otherwise(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     mirrored = draw_scene(4).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
@@ -113,8 +113,8 @@ def test_turned_pictures_are_found_unless_asked_otherwise(folder: Path, tmp_path
     build_index(open_listing(other), tmp_path / "queries", processes=1, has_turned=True)
     queries = HashIndex(tmp_path / "queries").queries()
     index = built(folder, tmp_path / "index")
-    assert index.search(queries, PictureRule(turned=False)) == {}
-    found = index.search(queries, PictureRule())
+    assert index.search(queries, ImageRule(turned=False)) == {}
+    found = index.search(queries, ImageRule())
     assert [index.text("names", row) for _, row in found] == ["000/000004.jpg", "000/000005.jpg"]
     assert {(match.how, match.dhash) for match in found.values()} == {("turned", None)}
 
@@ -139,8 +139,8 @@ def test_a_finished_shard_is_not_written_again(folder: Path, tmp_path: Path, mon
 
 def test_killed_build_resumes(tmp_path: Path) -> None:
     """kill -9 in the middle, with processes: what is finished stays, and no process is left."""
-    pictures, out = tmp_path / "pictures", tmp_path / "index"
-    write_scenes(pictures, 1_200)
+    images, out = tmp_path / "pictures", tmp_path / "index"
+    write_scenes(images, 1_200)
     program = (
         "import sys; from pathlib import Path\n"
         "from snellen_curate.duplicates.build_index import build_index\n"
@@ -150,7 +150,7 @@ def test_killed_build_resumes(tmp_path: Path) -> None:
     )
     script = tmp_path / "build.py"
     script.write_text(program)
-    process = subprocess.Popen([sys.executable, str(script), str(pictures), str(out)])
+    process = subprocess.Popen([sys.executable, str(script), str(images), str(out)])
     deadline = time.monotonic() + 120
     while not (out / "shards" / "000000.arrow").exists():
         assert process.poll() is None, "it ended before it could be killed"
@@ -163,11 +163,11 @@ def test_killed_build_resumes(tmp_path: Path) -> None:
     finished = list((out / "shards").glob("*.arrow"))
     assert 1 <= len(finished) < 4
     seen: list[IndexProgress] = []
-    build_index(open_listing(pictures), out, processes=1, shard_size=300, on_progress=seen.append)
+    build_index(open_listing(images), out, processes=1, shard_size=300, on_progress=seen.append)
     assert seen[-1] == IndexProgress(1_200, 300 * len(finished))
     index = HashIndex(out)
-    assert index.info.pictures == 1_200
-    (expected,) = hash_pictures([_source(pictures / "000/000777.jpg")])
+    assert index.info.images == 1_200
+    (expected,) = hash_images([_source(images / "000/000777.jpg")])
     assert int(index.row(777, "phash")) == expected.phash  # type: ignore[union-attr]
 
 
@@ -274,7 +274,7 @@ def write_manifest(path: Path) -> Path:
 def test_manifests_of_every_form_say_the_same(suffix: str, tmp_path: Path) -> None:
     index = built(write_manifest(tmp_path / f"manifest{suffix}"), tmp_path / "index")
     info = index.info
-    assert (info.entries, info.pictures, info.captions) == (6, 2, 3)
+    assert (info.entries, info.images, info.captions) == (6, 2, 3)
     assert (info.broken, info.only_text) == (3, 1)
     assert index.text("names", 0) == "a.jpg"
     assert index.text("names", 2) == "https://example.org/b.jpg"
@@ -288,10 +288,10 @@ def test_manifests_of_every_form_say_the_same(suffix: str, tmp_path: Path) -> No
     assert index.search_texts(["A red cat on a sofa!"], 0.8) == [(0, 0, 1.0)]
 
 
-def test_a_list_of_some_pictures_and_some_hashes(tmp_path: Path) -> None:
+def test_a_list_of_some_images_and_some_hashes(tmp_path: Path) -> None:
     """Of a match with a hash alone no small copy is known, whatever its neighbours have."""
     scene = jpeg(draw_scene(3))
-    (found,) = hash_pictures([_bytes(scene)])
+    (found,) = hash_images([_bytes(scene)])
     lone = {"phash": f"{found.phash:016x}", "dhash": f"{found.dhash:016x}"}  # type: ignore[union-attr]
     (tmp_path / "a.jpg").write_bytes(jpeg(draw_scene(1)))
     path = tmp_path / "mixed.jsonl"
@@ -300,7 +300,7 @@ def test_a_list_of_some_pictures_and_some_hashes(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "x.jpg").write_bytes(scene)
     queries = built(tmp_path / "own", tmp_path / "queries").queries()
-    ((pair, match),) = index.search(queries, PictureRule()).items()
+    ((pair, match),) = index.search(queries, ImageRule()).items()
     assert (pair, match.phash, match.likeness) == ((0, 1), 0, None)
 
 
@@ -312,12 +312,12 @@ def test_columns_of_laion_and_datacomp(tmp_path: Path) -> None:
     assert [(one.name, one.caption, one.sha256) for one in batch] == [("u1", "a dog", bytes.fromhex("cd" * 32))]
 
 
-def test_pictures_in_cells_of_hugging_face_files(tmp_path: Path) -> None:
+def test_images_in_cells_of_hugging_face_files(tmp_path: Path) -> None:
     path = tmp_path / "train.parquet"
     cells = [{"bytes": png(draw_scene(1)), "path": "1.png"}, {"bytes": None, "path": "gone.png"}]
     pyarrow.parquet.write_table(pyarrow.table({"image": cells, "text": ["one", "two"]}), path)
     index = built(path, tmp_path / "index")
-    assert (index.info.pictures, index.info.broken) == (1, 1)
+    assert (index.info.images, index.info.broken) == (1, 1)
 
 
 def test_webdataset_tars(tmp_path: Path) -> None:
@@ -340,8 +340,8 @@ def test_webdataset_tars(tmp_path: Path) -> None:
     names = [index.text("names", row) for row in range(3)]
     assert names == ["00000.tar/01.jpg", "00000.tar/02.png", "00000.tar/03.jpg"]
     assert [index.text("captions", row) for row in range(3)] == ["a caption", "of json", ""]
-    assert (index.info.entries, index.info.pictures, index.info.broken) == (6, 4, 2)
-    (expected,) = hash_pictures([_bytes(jpeg(draw_scene(1)))])
+    assert (index.info.entries, index.info.images, index.info.broken) == (6, 4, 2)
+    (expected,) = hash_images([_bytes(jpeg(draw_scene(1)))])
     assert int(index.row(3, "phash")) == expected.phash  # type: ignore[union-attr]
 
 
@@ -380,7 +380,7 @@ def test_lines_that_are_not_json_are_recorded(tmp_path: Path) -> None:
     assert "row 3: it is no JSON object" in reasons[1]
 
 
-def test_a_folder_without_pictures_and_a_missing_one(tmp_path: Path) -> None:
+def test_a_folder_without_images_and_a_missing_one(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no picture"):
         open_listing(tmp_path)
     with pytest.raises(UsageError, match="there is no file or folder"):

@@ -11,7 +11,7 @@ import pytest
 from drawn_scenes import CHANGES, draw_card, draw_scene, jpeg, png
 
 from snellen_curate.duplicates.find import find_duplicates
-from snellen_curate.duplicates.picture_rule import PictureRule
+from snellen_curate.duplicates.image_rule import ImageRule
 from snellen_curate.duplicates.report import DuplicateSettings
 
 KINDS = ("exact_duplicate", "near_duplicate_picture", "near_duplicate_question")
@@ -49,7 +49,7 @@ def test_planted_duplicates_are_found_and_nothing_else(file: str, tmp_path: Path
     assert broken == made.ids_of("broken_picture", "lost_picture")
 
 
-def test_copies_are_found_and_unrelated_pictures_are_not(tmp_path: Path) -> None:
+def test_copies_are_found_and_unrelated_images_are_not(tmp_path: Path) -> None:
     """120 scenes and 120 cards, each with a copy by one of the changes."""
     rows, expected = [], set()
     changes = [*SURVIVED]
@@ -72,7 +72,7 @@ def test_copies_are_found_and_unrelated_pictures_are_not(tmp_path: Path) -> None
     # Cards of one shape on white may be alike without being copies.
     assert len(true) / len(found) >= 0.96
     assert not [pair for pair in found - expected if not _is_card(pair)]
-    loose = DuplicateSettings(PictureRule(radius=10, likeness=0.01))
+    loose = DuplicateSettings(ImageRule(radius=10, likeness=0.01))
     by_hash = find_duplicates(path, loose, processes=1).report
     assert len(by_hash.duplicates) > 1.2 * len(found), "the small copies must decide"
 

@@ -396,7 +396,7 @@ class Painter:
         return f"{len(request.images())} pictures, so A"
 
 
-def test_a_broken_picture_is_flagged_as_such(made: Planted, tmp_path: Path) -> None:
+def test_a_broken_image_is_flagged_as_such(made: Planted, tmp_path: Path) -> None:
     result = filter_items(made.data, tmp_path, vision=[Painter()])
     assert flags(tmp_path, "unreadable") == made.ids_of("broken_picture", "lost_picture")
     assert result.undecided == 0
@@ -404,7 +404,7 @@ def test_a_broken_picture_is_flagged_as_such(made: Planted, tmp_path: Path) -> N
     assert all("there is no image file" in reason for reason in reasons)
 
 
-def test_all_pictures_may_be_broken(made: Planted, tmp_path: Path) -> None:
+def test_all_images_may_be_broken(made: Planted, tmp_path: Path) -> None:
     bad = made.ids_of("broken_picture")
     rows = [row for row in read_rows(made.data) if row["index"] in bad]
     for row in rows:

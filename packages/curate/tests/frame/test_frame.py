@@ -26,7 +26,7 @@ from snellen_curate.open_data import open_items
 SOURCE = SourceInfo("made up", "made-up.jsonl", "ab" * 32, 3)
 
 
-def picture(colour: str) -> MediaRef:
+def make_image(colour: str) -> MediaRef:
     out = io.BytesIO()
     Image.new("RGB", (4, 4), colour).save(out, "PNG")
     data = out.getvalue()
@@ -38,11 +38,11 @@ def items() -> list[Item]:
     groups = {"category": "colour", "l2-category": "perception"}
     return [
         Item(
-            Sample("1", "choice", "Which colour?", ("B",), options, (picture("blue"),), "Look.", groups),
+            Sample("1", "choice", "Which colour?", ("B",), options, (make_image("blue"),), "Look.", groups),
             {"source": "drawn", "license": "CC0-1.0"},
         ),
         Item(Sample("2", "open", "Which apply?", ("A, B",), options, unit="u1")),
-        Item(Sample("3", "yes_no", "Is it red?", ("No",), media=(picture("blue"),) * 2)),
+        Item(Sample("3", "yes_no", "Is it red?", ("No",), media=(make_image("blue"),) * 2)),
         Item(Sample("4", "open", "Name a colour", ("red", "crimson"))),
     ]
 
@@ -337,7 +337,7 @@ def test_refuses_models_that_cannot_be_asked(
         pass
 
 
-def test_data_without_a_question_or_a_picture_are_refused(tmp_path: Path) -> None:
+def test_data_without_a_question_or_a_image_are_refused(tmp_path: Path) -> None:
     data = tmp_path / "own.csv"
     data.write_text("id,text,A,B,answer\n1,What is it?,cat,dog,A\n")
     with pytest.raises(UsageError, match=r"got the columns .*text.*--columns question=NAME"):

@@ -23,15 +23,15 @@ def read(path: Path) -> list[MetadataRecord]:
     return [line.record for line in lines if line.record]
 
 
-def picture(path: Path) -> None:
+def make_image(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", SIZE, "red").save(path)
 
 
 def imported(
-    importer: str, path: Path, out: Path, pictures: Path | None = None
+    importer: str, path: Path, out: Path, images: Path | None = None
 ) -> tuple[list[MetadataRecord], dict[str, int]]:
-    request = ImportRequest(paths=(str(path),), out=out, pictures=pictures, source="made")
+    request = ImportRequest(paths=(str(path),), out=out, images=images, source="made")
     counts = import_metadata(importer, request)
     assert counts.with_problems == 0
     records = read(out)
@@ -41,8 +41,8 @@ def imported(
 
 
 def yolo_folder(folder: Path, names: str) -> Path:
-    picture(folder / "images" / "train" / "a.jpg")
-    picture(folder / "images" / "train" / "empty.jpg")
+    make_image(folder / "images" / "train" / "a.jpg")
+    make_image(folder / "images" / "train" / "empty.jpg")
     labels = folder / "labels" / "train"
     labels.mkdir(parents=True)
     lines = ["1 0.1 0.5 0.1 0.4", "0 0.5 0.5 0.7 0.5 0.6 0.9", "1 1.4 0.5 0.1 0.1"]
@@ -102,7 +102,7 @@ def test_yolo_finds_the_names_of_the_classes(place: tuple[str, ...], tmp_path: P
 
 def test_yolo_of_one_split_with_the_names_above_it(tmp_path: Path) -> None:
     for split in ("train", "valid"):
-        picture(tmp_path / split / "images" / "1.JPG")
+        make_image(tmp_path / split / "images" / "1.JPG")
         (tmp_path / split / "labels").mkdir()
         (tmp_path / split / "labels" / "1.txt").write_text("0 .5 .5 .5 .5\n")
     (tmp_path / "data.yaml").write_text("names: [cup]\n")
@@ -125,7 +125,7 @@ VOC = """<annotation><filename>{name}</filename><size><width>9</width></size>
 
 
 def test_voc(tmp_path: Path) -> None:
-    picture(tmp_path / "VOC" / "JPEGImages" / "a.jpg")
+    make_image(tmp_path / "VOC" / "JPEGImages" / "a.jpg")
     annotations = tmp_path / "VOC" / "Annotations"
     annotations.mkdir()
     (annotations / "a.xml").write_text(VOC.format(name="a.jpg"))
@@ -145,27 +145,27 @@ def test_voc(tmp_path: Path) -> None:
         ("val/1.xml", "C:\\photos\\1.png", "val/1.jpg"),
     ],
 )
-def test_voc_finds_the_picture(annotation: str, named: str, found: str, tmp_path: Path) -> None:
-    picture(tmp_path / found)
+def test_voc_finds_the_image(annotation: str, named: str, found: str, tmp_path: Path) -> None:
+    make_image(tmp_path / found)
     (tmp_path / annotation).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / annotation).write_text(VOC.format(name=named))
     (record,), _ = imported("voc", tmp_path, tmp_path / "records.jsonl")
     assert record.images == (found,)
-    pictures = tmp_path / found.split("/")[0]
-    (record,), _ = imported("voc", tmp_path / annotation, tmp_path / "records.jsonl", pictures)
+    images = tmp_path / found.split("/")[0]
+    (record,), _ = imported("voc", tmp_path / annotation, tmp_path / "records.jsonl", images)
     assert record.images == (found,)
 
 
 def test_files_of_one_name_are_two_records(tmp_path: Path) -> None:
     for split in ("train", "val"):
-        picture(tmp_path / split / "1.jpg")
+        make_image(tmp_path / split / "1.jpg")
         (tmp_path / split / "1.xml").write_text(VOC.format(name="1.jpg"))
     records, _ = imported("voc", tmp_path, tmp_path / "records.jsonl")
     assert [record.id for record in records] == ["made/train/1", "made/val/1"]
 
 
 def test_labelme(tmp_path: Path) -> None:
-    picture(tmp_path / "a.jpg")
+    make_image(tmp_path / "a.jpg")
     shapes = [
         {"label": "cup", "points": [[50, 60], [10, 20]], "shape_type": "rectangle"},
         {"label": "bus", "points": [[100, 10], [120, 10], [110, 40.5]], "shape_type": "polygon"},
@@ -184,7 +184,7 @@ def test_labelme(tmp_path: Path) -> None:
 
 
 def test_blanks_around_labels_make_no_other_category(tmp_path: Path) -> None:
-    picture(tmp_path / "a.jpg")
+    make_image(tmp_path / "a.jpg")
     corners = [[50, 60], [10, 20]]
     shapes = [{"label": label, "points": corners, "shape_type": "rectangle"} for label in ("cup", "cup ", " ", "")]
     (tmp_path / "a.json").write_text(json.dumps({"shapes": shapes, "imagePath": "a.jpg"}))
@@ -195,7 +195,7 @@ def test_blanks_around_labels_make_no_other_category(tmp_path: Path) -> None:
 
 
 def test_panoptic_segments_are_objects_and_stuff_is_none(tmp_path: Path) -> None:
-    picture(tmp_path / "1.jpg")
+    make_image(tmp_path / "1.jpg")
     segments = [
         {"id": 5, "category_id": 1, "bbox": [0, 0, 50, 40], "iscrowd": 0, "area": 9},
         {"id": 6, "category_id": 2, "bbox": [0, 40, 200, 60], "iscrowd": 0, "area": 9},
@@ -213,7 +213,7 @@ def test_panoptic_segments_are_objects_and_stuff_is_none(tmp_path: Path) -> None
 
 
 def test_lvis_says_what_was_looked_for(tmp_path: Path) -> None:
-    picture(tmp_path / "val2017" / "1.jpg")
+    make_image(tmp_path / "val2017" / "1.jpg")
     image = {
         "id": 1,
         "coco_url": "http://example.org/val2017/1.jpg",
@@ -251,7 +251,7 @@ def coco_file(name: str, category: str) -> str:
 
 
 def test_a_folder_of_coco_files(tmp_path: Path) -> None:
-    picture(tmp_path / "1.jpg")
+    make_image(tmp_path / "1.jpg")
     (tmp_path / "instances.json").write_text(coco_file("1.jpg", "cup"))
     (record,), left_out = imported("coco", tmp_path, tmp_path / "records.jsonl")
     assert [box.label for box in record.boxes] == ["cup"]
@@ -269,7 +269,7 @@ def test_coco_files_that_number_alike(name: str, category: str, sentence: str, t
         imported("coco", tmp_path, tmp_path / "records.jsonl")
 
 
-def test_pictures_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_images_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.json").write_text(coco_file("lost.jpg", "cup"))
     command = ["curate", "metadata", "coco", str(tmp_path / "a.json"), "--out"]
     assert main([*command, str(tmp_path / "records")]) == 1
@@ -291,7 +291,7 @@ def test_pictures_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_mistakes_give_one_sentence(importer: str, name: str, text: str, sentence: str, tmp_path: Path) -> None:
-    picture(tmp_path / "a.jpg")
+    make_image(tmp_path / "a.jpg")
     (tmp_path / "a.txt").write_text("4 1 1 1\n")
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError) as caught:
@@ -325,7 +325,7 @@ def test_folders_that_do_not_fit(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    picture(Path("bare", "1.jpg"))
+    make_image(Path("bare", "1.jpg"))
     Path("bare", "words.csv").write_text("Wort,Bedeutung\nTasse,cup\nBus,bus\n")
     Path("torn").mkdir()
     Path("unnamed").mkdir()

@@ -138,7 +138,7 @@ def test_right_options_are_right_and_wrong_ones_are_wrong(make: Make, drawn: tup
     assert len(checked) == 11
 
 
-def test_candidates_show_the_right_picture_at_its_place(make: Make, drawn: tuple[Path, Path]) -> None:
+def test_candidates_show_the_right_image_at_its_place(make: Make, drawn: tuple[Path, Path]) -> None:
     made = make(per_subtask=12)
     retrieval = [item for item in made.items if item["category"] == "shape retrieval"]
     assert len(retrieval) == 12
@@ -668,8 +668,8 @@ def test_several_files_are_several_data_sets(tmp_path: Path) -> None:
     assert made.counts.without_licence == 0
     assert made.rules()["records.jsonl line 32"] == "json"
     for item in made.items:
-        picture = (tmp_path / item["source"] / "p.png").read_bytes()
-        assert (out / item["image"]).read_bytes() == picture
+        image = (tmp_path / item["source"] / "p.png").read_bytes()
+        assert (out / item["image"]).read_bytes() == image
     other = small(tmp_path / "other", [], header=MetadataHeader(sources={"one": SourceFacts("MIT")}))
     with pytest.raises(DataError, match="describes the source 'one' in another way"):
         build_questions([files[0][0], other[0]], files[0][1], tmp_path / "again", options)

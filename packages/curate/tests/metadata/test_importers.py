@@ -18,7 +18,7 @@ from snellen_curate.metadata.record_file import RecordFiles
 from snellen_curate.metadata.records import MetadataRecord, count_labels
 
 
-def picture(path: Path, colour: str = "red", size: tuple[int, int] = (40, 30)) -> Path:
+def make_image(path: Path, colour: str = "red", size: tuple[int, int] = (40, 30)) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", size, colour).save(path)
     return path
@@ -56,7 +56,7 @@ IMAGES = [
 def coco(tmp_path: Path) -> Path:
     folder = tmp_path / "coco"
     for image in IMAGES:
-        picture(folder / "val" / str(image["file_name"]))
+        make_image(folder / "val" / str(image["file_name"]))
     instances = [
         {
             "id": 1,
@@ -118,7 +118,7 @@ def coco(tmp_path: Path) -> Path:
 def test_coco_files_about_the_same_images_become_one_record_each(coco: Path, tmp_path: Path) -> None:
     out = tmp_path / "out" / "records.jsonl"
     paths = tuple(str(coco / f"{name}.json") for name in ("instances", "captions", "keypoints"))
-    request = ImportRequest(paths=paths, out=out, pictures=coco / "val", source="coco")
+    request = ImportRequest(paths=paths, out=out, images=coco / "val", source="coco")
     counts = import_metadata("coco", request)
     assert (counts.records, counts.without_licence, counts.with_problems) == (3, 2, 0)
     dogs, person, empty = read(out)
@@ -173,7 +173,7 @@ def test_refuses_files_that_are_not_coco(content: str, sentence: str, tmp_path: 
 
 def test_folders_named_by_label(tmp_path: Path) -> None:
     for name in ("train/animal/guinea_pig/1.png", "train/animal/cat/1.png", "val/car/2.jpg", "x.png"):
-        picture(tmp_path / "zoo" / name)
+        make_image(tmp_path / "zoo" / name)
     (tmp_path / "zoo" / "notes.txt").write_text("no picture")
     out = tmp_path / "records.jsonl"
     request = ImportRequest(paths=(str(tmp_path / "zoo"),), out=out, license="CC0-1.0", subtask="animals")
@@ -189,7 +189,7 @@ def test_a_folder_agrees_with_the_hugging_face_library(tmp_path: Path) -> None:
     """Its label of each picture, by the library's own reader of image folders."""
     datasets = pytest.importorskip("datasets")
     for name in ("cat/a.png", "cat/b.png", "dog/c.png"):
-        picture(tmp_path / "zoo" / name)
+        make_image(tmp_path / "zoo" / name)
     out = tmp_path / "records.jsonl"
     import_metadata("image-folder", ImportRequest(paths=(str(tmp_path / "zoo"),), out=out))
     loaded = datasets.load_dataset(
@@ -202,7 +202,7 @@ def test_a_folder_agrees_with_the_hugging_face_library(tmp_path: Path) -> None:
 
 def test_a_folder_with_a_listing(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
-        picture(tmp_path / "signs" / name)
+        make_image(tmp_path / "signs" / name)
     (tmp_path / "signs" / "metadata.csv").write_text("file_name,text,font\na.png,STOP,serif\nb.png,GO,mono\n")
     out = tmp_path / "records.jsonl"
     import_metadata("image-folder", ImportRequest(paths=(str(tmp_path / "signs"),), out=out))
@@ -265,7 +265,7 @@ def test_hugging_face_data_sets_have_names_for_labels(layout: str, tmp_path: Pat
 
 
 def test_tables_with_other_column_names(tmp_path: Path) -> None:
-    picture(tmp_path / "a.png")
+    make_image(tmp_path / "a.png")
     rows = [{"uid": "u1", "photo": "a.png", "breed": "poodle", "wrong": ["pug", "boxer"], "n": 3}]
     (tmp_path / "dogs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "records.jsonl"
@@ -291,7 +291,7 @@ def test_columns_that_there_are_not(columns: dict[str, str], sentence: str, tmp_
 
 def test_visual_genome(tmp_path: Path) -> None:
     folder = tmp_path / "vg"
-    picture(folder / "VG_100K" / "1.jpg")
+    make_image(folder / "VG_100K" / "1.jpg")
     url = "https://example.org/a/VG_100K/1.jpg"
     thing = {"x": 1, "y": 1, "w": 5, "h": 5}
     files: dict[str, Any] = {

@@ -411,7 +411,7 @@ def test_inversions_by_hand(order: list[int], moves: int) -> None:
     assert count_inversions(order) == moves
 
 
-def test_keypoints_stay_in_the_picture() -> None:
+def test_keypoints_stay_in_the_image() -> None:
     points = {"left eye": (5.0, 5.0), "right eye": (30.0, 6.0), "nose": (18.0, 20.0)}
     moved = [
         other

@@ -8,12 +8,12 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from snellen.core.sample import Kind, Sample
-from snellen_curate.publish.hold_out import find_giveaways, picture_texts
+from snellen_curate.publish.hold_out import find_giveaways, image_texts
 
 OPTIONS = {"A": "golden retriever", "B": "cat", "C": "a red car"}
 
 
-def picture(text: str = "") -> bytes:
+def make_image(text: str = "") -> bytes:
     info = PngImagePlugin.PngInfo()
     if text:
         info.add_text("Title", text)
@@ -44,14 +44,14 @@ def sample(
         (sample(question="What is it? (answer: a)"), {}, b"", "the question"),
         (sample(name="golden_retriever-003"), {}, b"", "the id"),
         (sample(), {"source": "dogs/golden-retriever"}, b"", "the column source"),
-        (sample(), {}, picture("a golden retriever at noon"), "the metadata of picture d"),
+        (sample(), {}, make_image("a golden retriever at noon"), "the metadata of picture d"),
         (sample(), {}, jpeg("Golden Retriever"), "the metadata of picture d"),
         (sample("Paris", kind="open"), {"source": "photo of Paris"}, b"", "the column source"),
         (sample("yes", hint="solution = yes", kind="yes_no"), {}, b"", "the hint"),
     ],
 )
 def test_finds_giveaways(item: Sample, cells: dict[str, str], data: bytes, place: str) -> None:
-    assert find_giveaways(item, cells, {"d": picture_texts(data)} if data else {}) == [place]
+    assert find_giveaways(item, cells, {"d": image_texts(data)} if data else {}) == [place]
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_finds_giveaways(item: Sample, cells: dict[str, str], data: bytes, place
         (sample(hint="A golden retriever is a dog."), {}, b""),
         (sample(hint="The answer is B or C."), {}, b""),
         (sample("B", name="category-9"), {"source": "concatenated"}, b""),
-        (sample(), {"source": "COCO"}, picture("drawn by GIMP")),
+        (sample(), {"source": "COCO"}, make_image("drawn by GIMP")),
         (sample(), {}, b"no picture at all"),
         (sample("yes", kind="yes_no"), {"source": "eyes"}, b""),
     ],
 )
 def test_finds_no_giveaways(item: Sample, cells: dict[str, str], data: bytes) -> None:
-    assert find_giveaways(item, cells, {"d": picture_texts(data)} if data else {}) == []
+    assert find_giveaways(item, cells, {"d": image_texts(data)} if data else {}) == []

@@ -30,7 +30,7 @@ def test_the_order_of_the_data_does_not_matter_but_the_seed_does() -> None:
     assert choose_held_out(ITEMS, 0.3, 7) != choose_held_out(ITEMS, 0.3, 8)
 
 
-def test_units_and_questions_about_one_picture_stay_together() -> None:
+def test_units_and_questions_about_one_image_stay_together() -> None:
     pairs = [SplitCandidate(f"p{n}", "a", unit=f"pair {n // 2}") for n in range(40)]
     # Each of these shares one of its two pictures with the next: a chain of four.
     chains = [SplitCandidate(f"c{n}-{k}", "b", media=(f"{n} {k}", f"{n} {k + 1}")) for n in range(10) for k in range(4)]
@@ -54,8 +54,8 @@ def test_public_item_keeps_its_unit_public() -> None:
 
 def test_units_of_several_abilities_meet_the_share_of_each() -> None:
     items = [
-        SplitCandidate(f"{picture}-{ability}", ability, media=(f"picture {picture}",))
-        for picture in range(20)
+        SplitCandidate(f"{image}-{ability}", ability, media=(f"picture {image}",))
+        for image in range(20)
         for ability in "abc"
     ]
     chosen = choose_held_out(items, 0.3, 0)

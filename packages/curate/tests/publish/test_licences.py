@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen_curate.attribution import join_pictures, licence_at, licence_named, licence_url, split_pictures
+from snellen_curate.attribution import join_images, licence_at, licence_named, licence_url, split_images
 from snellen_curate.publish.licences import (
     check_licence,
     hub_licences,
@@ -125,10 +125,10 @@ def test_a_licence_without_such_an_address_keeps_its_name() -> None:
     assert licence_url("LicenseRef-x") == licence_url("MIT OR Apache-2.0") == ""
 
 
-def test_a_cell_holds_one_value_for_all_pictures_or_a_list() -> None:
+def test_a_cell_holds_one_value_for_all_images_or_a_list() -> None:
     for values in (["a", "b"], ["a", "a"], ["", "b"], ["[a]"]):
-        assert split_pictures(join_pictures(values), len(values)) == values
-    assert split_pictures('["a", "b"]', 3) == ['["a", "b"]'] * 3
+        assert split_images(join_images(values), len(values)) == values
+    assert split_images('["a", "b"]', 3) == ['["a", "b"]'] * 3
 
 
 @pytest.mark.parametrize(

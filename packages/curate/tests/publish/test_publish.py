@@ -274,7 +274,7 @@ def test_items_without_a_licence_can_be_left_out(data, tmp_path) -> None:
     assert "" not in published.publication.licences
 
 
-def test_each_picture_has_its_licence_author_and_address(tmp_path) -> None:
+def test_each_image_has_its_licence_author_and_address(tmp_path) -> None:
     for place, name in enumerate(("a.png", "b.png")):
         Image.new("RGB", (8, 8), (place * 90, 0, 0)).save(tmp_path / name)
     by, nc = "https://creativecommons.org/licenses/by/2.0/", "CC-BY-NC-2.0"
@@ -435,11 +435,11 @@ def test_a_question_that_states_its_answer_is_not_held_out(tmp_path) -> None:
     assert len(published.flagged["no_licence"]) == 10
 
 
-def test_several_pictures_and_kept_columns(tmp_path) -> None:
+def test_several_images_and_kept_columns(tmp_path) -> None:
     for name in ("a", "b"):
         Image.new("RGB", (9, 7), "red" if name == "a" else "blue").save(tmp_path / f"{name}.png")
     table = tmp_path / "t.jsonl"
-    pictures = [["a.png", "b.png"], ["b.png"]]
+    images = [["a.png", "b.png"], ["b.png"]]
     table.write_text(
         "".join(
             json.dumps(
@@ -455,7 +455,7 @@ def test_several_pictures_and_kept_columns(tmp_path) -> None:
                 }
             )
             + "\n"
-            for n, names in enumerate(pictures)
+            for n, names in enumerate(images)
         )
     )
     published = publish(table, tmp_path / "p", PublishOptions(keep=("seed",)))

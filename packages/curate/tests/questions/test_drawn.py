@@ -99,9 +99,9 @@ class Painter:
 def check(request: Request) -> str:
     """The scripted checker: takes every drawing of the doubtful caption for the blue one."""
     lines = request.messages[0].text().splitlines()
-    picture = request.images()[0].getpixel((30, 30))
+    image = request.images()[0].getpixel((30, 30))
     colour = {(220, 30, 30): "red", (30, 170, 60): "green", (40, 60, 220): "blue"}.get(
-        picture,  # type: ignore[call-overload]
+        image,  # type: ignore[call-overload]
         "yellow",
     )
     if any("this " in line for line in lines):

@@ -29,7 +29,7 @@ from snellen_curate.questions.extractors.local_models import _segments
 from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile, open_recorded
 from snellen_curate.questions.extractors.table import extraction_prompt, open_extractor
 from snellen_curate.questions.options import QuestionOptions
-from snellen_curate.questions.sources import open_pictures
+from snellen_curate.questions.sources import open_images
 from snellen_curate.questions.writing import choose_dimensions, load_dimensions
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] a cup plant dog cat lamp book table window red blue on the of"
@@ -102,7 +102,7 @@ def test_recorded_extractions(tmp_path: Path) -> None:
         '"box": [1, 2, 3, 4], "attributes": ["brown"]}], "texts": [{"text": "EXIT"}]}\n\n'
     )
     extractor = open_recorded(str(file), frozenset[Aspect]({"caption", "instances"}))
-    view = View(picture="a.png", ref=MediaRef("0", FileSource("")), width=10, height=10)
+    view = View(image="a.png", ref=MediaRef("0", FileSource("")), width=10, height=10)
     found = run_flow(extractor.find(view, extractor.aspects, ""), lambda request: Generated(""))
     assert found.captions == ("a dog",)
     assert found.instances == (Instance("dog", (1.0, 2.0, 3.0, 4.0), ("brown",)),)
@@ -124,18 +124,18 @@ def test_recorded_extractions_are_found_by_the_name_of_the_file(tmp_path: Path) 
         Image.new("RGB", (9, 9)).save(tmp_path / name)
     rows = [["image"], ["a/1.png"], ["b/1.png"], ["b/2.png"], ["c/3.png"]]
     (tmp_path / "pictures.csv").write_text("".join(",".join(row) + "\n" for row in rows))
-    pictures = open_pictures(tmp_path / "pictures.csv")
+    images = open_images(tmp_path / "pictures.csv")
     (tmp_path / "facts.jsonl").write_text(
         "".join(f'{{"picture": "{name}"}}\n' for name in ("a/1.png", "x/1.png", "2.png"))
     )
     file = RecordedFile(tmp_path / "facts.jsonl", RecordedFacts)
     # Of two files of one name each has its own folder's line, and no other's.
-    found = [file.id_of(one.id, one.medium) for one in pictures]
+    found = [file.id_of(one.id, one.medium) for one in images]
     assert found == ["a/1.png", None, "2.png", None]
-    assert file.count_missing(pictures) == 2
+    assert file.count_missing(images) == 2
     (tmp_path / "facts.jsonl").write_text('{"picture": "9.png"}\n')
     with pytest.raises(UsageError, match=r"0 of 4 pictures are in .* look like '9.png', ids here"):
-        RecordedFile(tmp_path / "facts.jsonl", RecordedFacts).count_missing(pictures)
+        RecordedFile(tmp_path / "facts.jsonl", RecordedFacts).count_missing(images)
 
 
 def test_a_model_is_asked_for_the_aspects_that_are_wanted() -> None:
@@ -161,7 +161,7 @@ def test_crops_are_the_largest_instances(tmp_path: Path) -> None:
     data = (tmp_path / "a.png").read_bytes()
     boxes = [(0, 0, 20, 10), (0, 0, 3, 3), (10, 10, 40, 40), (0, 0, 9, 9)]
     view = View(
-        picture="a",
+        image="a",
         ref=MediaRef(digest_bytes(data), FileSource(str(tmp_path / "a.png"))),
         width=40,
         height=40,
@@ -258,7 +258,7 @@ def write(request: Request) -> Output | str:
     return json.dumps({"questions": [question]})
 
 
-def test_pipelines_from_picture_to_question(checkpoints: Path, tmp_path: Path) -> None:
+def test_pipelines_from_image_to_question(checkpoints: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
     for number in range(2):
@@ -277,7 +277,7 @@ def test_pipelines_from_picture_to_question(checkpoints: Path, tmp_path: Path) -
         writer=snellen.wrap_model(write),
         dimensions=names,
     )
-    result = make_questions(open_pictures(manifest), tmp_path / "set", options, progress=False)
+    result = make_questions(open_images(manifest), tmp_path / "set", options, progress=False)
     assert (result.items, result.by_rule) == (2, {})
     facts = open_recorded(str(tmp_path / "set" / "pictures.jsonl"), frozenset()).recorded["0"]
     assert facts.captions[0] == CAPTION
@@ -311,7 +311,7 @@ def test_labels_of_segments(checkpoints: Path, tmp_path: Path) -> None:
     model = extractor.model
     assert model is not None
     view = View(
-        picture="a",
+        image="a",
         ref=MediaRef(digest_bytes(data), FileSource(str(tmp_path / "a.png"))),
         width=64,
         height=64,

@@ -49,7 +49,7 @@ def test_the_captions_that_the_rule_was_made_with() -> None:
         ([], True),
     ],
 )
-def test_pictures_need_six_nouns_in_one_caption(captions: list[str], passes: bool) -> None:
+def test_images_need_six_nouns_in_one_caption(captions: list[str], passes: bool) -> None:
     assert (check_noun_count(captions, MIN_NOUNS) == "") is passes
 
 

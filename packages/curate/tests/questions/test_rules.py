@@ -94,20 +94,20 @@ def test_missing_parts_and_repeated_questions() -> None:
 
 def some_candidates() -> list[Candidate]:
     return [
-        Candidate(f"{picture}/{name}", name, str(picture))
-        for picture in range(30)
-        for name in ("counting", "scene", *(["text"] if picture < 4 else []))
+        Candidate(f"{image}/{name}", name, str(image))
+        for image in range(30)
+        for name in ("counting", "scene", *(["text"] if image < 4 else []))
     ]
 
 
-def test_balance_over_dimensions_and_pictures() -> None:
+def test_balance_over_dimensions_and_images() -> None:
     everything = some_candidates()
     choice = balance(everything, per_dimension=10, per_picture=1, seed=3)
     kept = [one for one in everything if one.id in choice.kept]
     counts = Counter(one.dimension for one in kept)
     assert (counts["counting"], counts["scene"]) == (10, 10)
     assert counts["text"] >= 1
-    assert max(Counter(one.picture for one in kept).values()) == 1
+    assert max(Counter(one.image for one in kept).values()) == 1
     assert choice.kept.isdisjoint(choice.left_out)
     assert len(choice.kept) + len(choice.left_out) == len(everything)
     # The same whatever the order, another with another seed, and more with a larger limit.

@@ -325,8 +325,8 @@ def test_a_video_is_played_by_a_key(tmp_path, tabs):
         stream = clip.add_stream("libvpx-vp9", rate=10)
         stream.width, stream.height = 96, 64
         for step in range(5):
-            picture = Image.new("RGB", (96, 64), (12 * step, 80, 80))
-            clip.mux(stream.encode(av.VideoFrame.from_image(picture)))
+            image = Image.new("RGB", (96, 64), (12 * step, 80, 80))
+            clip.mux(stream.encode(av.VideoFrame.from_image(image)))
         clip.mux(stream.encode())
     row = {
         "index": "v",
@@ -369,10 +369,10 @@ def test_options_that_are_boxes_are_drawn_under_their_letters(tmp_path, tabs):
         tab = tabs(server, "ann")
         expect(tab.page.locator("svg.boxes text")).to_have_text(["A", "B"])
         left, right = (box.bounding_box() for box in tab.page.locator("svg.boxes rect").all())
-        picture = tab.page.locator(".pictures img").bounding_box()
-        scale = picture["width"] / 200
+        image = tab.page.locator(".pictures img").bounding_box()
+        scale = image["width"] / 200
         for box, x in ((left, 10), (right, 110)):
-            assert abs(box["x"] - picture["x"] - x * scale) < 3
+            assert abs(box["x"] - image["x"] - x * scale) < 3
             assert abs(box["width"] - 50 * scale) < 6
         tab.press("n")
         expect(tab.item).to_have_text("outside")

@@ -183,7 +183,7 @@ def test_a_file_of_another_form_is_one_sentence(tmp_path, name, text, sentence):
     assert not (review.folder / "reviews.jsonl").exists()
 
 
-def test_files_for_other_tools_hold_the_pictures_and_ask_the_same(tmp_path):
+def test_files_for_other_tools_hold_the_images_and_ask_the_same(tmp_path):
     review = filled(tmp_path)
     for form in ("label-studio", "argilla"):
         export_review(review.board, tmp_path, form)

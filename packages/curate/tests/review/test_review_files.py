@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from planted import build
-from reviewing import ROWS, decide, opened, picture_file, read_lines, write_data
+from reviewing import ROWS, decide, image_file, opened, read_lines, write_data
 
 import snellen
 from snellen.cli.main import main
@@ -49,7 +49,7 @@ def test_the_queue_is_what_earlier_steps_flagged(tmp_path, flagged):
     assert rows["c2"]["flags"][0]["evidence"] == [msgspec.to_builtins(EVIDENCE)]
     assert rows["c2"]["answer"] == ["C"]
     assert Path(rows["c2"]["media"][0]["file"]).read_bytes().startswith(b"\x89PNG")
-    assert picture_file(review, "c2") == rows["c2"]["media"][0]["file"]
+    assert image_file(review, "c2") == rows["c2"]["media"][0]["file"]
 
 
 def test_flag_shows_what_a_step_changed(tmp_path):

@@ -154,7 +154,7 @@ def test_refuses_paths_outside_the_review(server, path, query, status):
     assert (answer.status, set(answer.json)) == (status, {"error"})
 
 
-def test_pictures_are_sent_as_what_they_are(server):
+def test_images_are_sent_as_what_they_are(server):
     item = ask(server, "/api/item", by="ann", id="c1").json["item"]
     answer = ask(server, f"/media/{item['media'][0]['digest']}", item="c1")
     assert (answer.status, answer.headers["Content-Type"]) == (200, "image/png")
@@ -167,10 +167,10 @@ def test_pictures_are_sent_as_what_they_are(server):
     "another user of the machine asks for the page and the pictures of a review",
     "nothing is sent without the token of its address",
 )
-def test_page_and_pictures_need_the_address(server):
+def test_page_and_images_need_the_address(server):
     item = ask(server, "/api/item", by="ann", id="c1").json["item"]
-    picture = f"/media/{item['media'][0]['digest']}"
-    for path in ("/", picture, "/api/item"):
+    image = f"/media/{item['media'][0]['digest']}"
+    for path in ("/", image, "/api/item"):
         for cookie in (None, f"snellen-{server.server_port}=guessed"):
             answer = ask(server, path, headers={"Cookie": cookie}, item="c1", by="ann", id="c1")
             assert (answer.status, set(answer.json)) == (403, {"error"})
@@ -178,7 +178,7 @@ def test_page_and_pictures_need_the_address(server):
     opened = ask(server, "/", headers={"Cookie": None}, **dict([query.split("=")]))
     assert (opened.status, opened.headers["Location"]) == (303, "/")
     cookie = opened.headers["Set-Cookie"].partition(";")[0]
-    assert ask(server, picture, headers={"Cookie": cookie}, item="c1").status == 200
+    assert ask(server, image, headers={"Cookie": cookie}, item="c1").status == 200
     # It is no link's token: who has it may look, and decides nothing.
     assert query.partition("=")[2] not in server.tokens()
 

@@ -18,7 +18,7 @@ THINGS = ["circle", "square", "house", "bicycle", "mountain", "window"]
 
 
 def made_questions(
-    seed: int, n: int = 200, *, favourite: float = 0.0, first: float = 0.0, per_image: int = 1
+    seed: int, n: int = 200, *, favourite: float = 0.0, first: float = 0.0, per_picture: int = 1
 ) -> list[SampledQuestion]:
     """Random options and keys; in a share of questions `red` is right if it is among the options,
     or the first option is."""
@@ -32,7 +32,7 @@ def made_questions(
         if draw.random() < first:
             right = 0
         text = f"What colour is the {draw.choice(THINGS)}?"
-        questions.append(SampledQuestion(str(index), text, options, right, index // per_image))
+        questions.append(SampledQuestion(str(index), text, options, right, index // per_picture))
     return questions
 
 
@@ -126,7 +126,7 @@ def test_same_questions_same_numbers() -> None:
     ("questions", "message"),
     [
         (made_questions(0, MIN_PROBED - 1), "at least 50 questions, got 49"),
-        (made_questions(0, 60, per_image=60), "two clusters"),
+        (made_questions(0, 60, per_picture=60), "two clusters"),
     ],
 )
 def test_refuses_too_few_questions_for_the_probe(questions: list[SampledQuestion], message: str) -> None:
@@ -138,7 +138,7 @@ def test_refuses_too_few_questions_for_the_probe(questions: list[SampledQuestion
 def test_false_alarms_stay_below_the_level() -> None:
     """Random keys: over 200 sets the classifier is above chance in at most 5 of 100."""
     alarms = sum(
-        probe_texts(made_questions(seed, 100, per_image=1 + seed % 2)).scores[0].p <= 0.05 for seed in range(200)
+        probe_texts(made_questions(seed, 100, per_picture=1 + seed % 2)).scores[0].p <= 0.05 for seed in range(200)
     )
     assert alarms < stats.binom.isf(0.01, 200, 0.05)
 

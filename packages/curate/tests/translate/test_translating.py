@@ -477,7 +477,7 @@ def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
     assert counts["inconsistent terms"] == 0
 
 
-def test_the_pictures_of_a_data_set_folder_are_not_stored_twice(strong: ScriptedTranslator, tmp_path: Path) -> None:
+def test_the_images_of_a_data_set_folder_are_not_stored_twice(strong: ScriptedTranslator, tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     Image.new("RGB", (8, 8), "red").save(tmp_path / "images" / "car.png")
     rows = [{**ROWS[0], "image": "images/car.png"}]

@@ -70,7 +70,7 @@ def _with_records(document: Document) -> Document:
 
 
 def _outside_note(out: str | None) -> Line | None:
-    """What to know of pictures that paths or links of the data led to elsewhere."""
+    """What to know of images that paths or links of the data led to elsewhere."""
     from snellen.data_sets.step import STEP_FILE, read_step
     from snellen.report.format import plural
     from snellen_curate.commands._action import sentence

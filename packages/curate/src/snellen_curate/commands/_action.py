@@ -197,7 +197,7 @@ def fact_values(facts: Mapping[str, str], key: str) -> tuple[str, ...]:
 
 
 def media_option() -> Any:
-    """`--media`, folders of pictures and videos."""
+    """`--media`, folders of images and videos."""
     return option(
         (),
         "--media",

@@ -1,5 +1,5 @@
 """`snellen curate duplicates`: what stands twice in a data set, in other benchmarks, in training
-data; and the index of picture hashes to find it in."""
+data; and the index of image hashes to find it in."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Options(ActionOptions):
 
 
 def main(options: Options) -> Finished:
-    """Find duplicates, or only write an index of pictures."""
+    """Find duplicates, or only write an index of images."""
     processes = options.limits.get("processes")
     if processes is not None and processes < 1:
         raise UsageError(f"--limits processes={processes}: expected 1 or more")
@@ -112,7 +112,7 @@ def _write_index(options: Options) -> Finished:
     )
     info, seconds = index.info, time.perf_counter() - started
     lines = [
-        f"{options.out}: {info.entries:,} entries, {info.pictures:,} pictures, "
+        f"{options.out}: {info.entries:,} entries, {info.images:,} pictures, "
         f"{info.captions:,} captions, {info.broken:,} broken, {info.flat:,} without contrast",
         *(f"  {name}: {reason}" for name, reason in list(index.broken())[:10]),
     ]
@@ -127,14 +127,14 @@ def _find(options: Options) -> Finished:
     from snellen_curate.duplicates.decide import decisions, write_folder
     from snellen_curate.duplicates.descriptions import duplicates_document
     from snellen_curate.duplicates.find import find_duplicates
+    from snellen_curate.duplicates.image_rule import ImageRule
     from snellen_curate.duplicates.page import PAGE_FILE
-    from snellen_curate.duplicates.picture_rule import PictureRule
     from snellen_curate.duplicates.report import DuplicateSettings
 
     if options.drop and not options.out:
         raise UsageError("--drop needs --out DIR, where the data set without them is written")
     settings = DuplicateSettings(
-        pictures=PictureRule(turned="turned" not in options.skip, crops="crops" not in options.skip),
+        images=ImageRule(turned="turned" not in options.skip, crops="crops" not in options.skip),
         keep=options.keep,
         against=tuple(options.against),
     )

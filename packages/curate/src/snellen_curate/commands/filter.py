@@ -41,7 +41,7 @@ class Options(ActionOptions):
         {"text-only": "what models answer without the picture", "vision": "what no model answers with it"}
     )
     vision: Sequence[str] = option((), "--model")
-    """Models that are asked with the pictures."""
+    """Models that are asked with the images."""
     text_only: Sequence[str] = option(
         (),
         "--text-only",
@@ -50,7 +50,7 @@ class Options(ActionOptions):
         is_repeatable=True,
     )
     runs: Sequence[str] = option((), "--runs")
-    """Stored runs, whose `run.json` says whether there were pictures."""
+    """Stored runs, whose `run.json` says whether there were images."""
     flag: Sequence[str] = flag_option(
         (),
         "RULE",

@@ -60,8 +60,8 @@ def main(options: Options) -> Finished:
 
     folders = [Path(name).expanduser() for name in options.media]
     kept = [folder for folder in folders if (folder / STEP_FILE).is_file()]
-    pictures = [folder for folder in folders if folder not in kept]
-    for found in (kept, pictures):
+    images = [folder for folder in folders if folder not in kept]
+    for found in (kept, images):
         if len(found) > 1:
             raise UsageError(
                 f"--media {found[1]}: expected one folder of pictures, and one that `snellen curate pictures` wrote"
@@ -70,7 +70,7 @@ def main(options: Options) -> Finished:
     request = ImportRequest(
         paths=tuple(options.paths),
         out=Path(options.out).expanduser() / METADATA_FILE,
-        pictures=pictures[0] if pictures else None,
+        images=images[0] if images else None,
         kept=kept[0] if kept else None,
         license=facts.get("licence", ""),
         image_types=fact_values(facts, "image-type"),
@@ -79,7 +79,7 @@ def main(options: Options) -> Finished:
         **{name: facts.get(name, "") for name in ("source", "url", "subtask", "task")},
     )
     counts = import_metadata(options.importer, request)
-    is_clean = not (counts.with_problems or counts.missing_pictures)
+    is_clean = not (counts.with_problems or counts.missing_images)
     next = ("curate", "questions", options.out, "--out", f"{options.out}-questions")
     return Finished("clean" if is_clean else "flagged", _document(counts), next)
 
@@ -93,11 +93,11 @@ def _document(counts: ImportCounts) -> Document:
         blocks.append(
             sentence(f"without a licence: {counts.without_licence}; name it with --facts licence=SPDX, if it has one")
         )
-    if counts.missing_pictures:
+    if counts.missing_images:
         blocks.append(
             sentence(
-                f"pictures that are not there: {counts.missing_pictures}, e.g. "
-                f"{counts.missing_picture}; name their folder with --media DIR"
+                f"pictures that are not there: {counts.missing_images}, e.g. "
+                f"{counts.missing_image}; name their folder with --media DIR"
             )
         )
     blocks += [sentence(f"left out: {what}, {count} times") for what, count in counts.left_out.items()]

@@ -18,7 +18,7 @@ from snellen_curate.commands._action import (
     review_next,
     sentence,
 )
-from snellen_curate.pictures import KINDS
+from snellen_curate.images import KINDS
 
 if TYPE_CHECKING:
     from snellen.report.document import Block, Document
@@ -48,19 +48,19 @@ class Options(ActionOptions):
 
 
 def main(options: Options) -> Finished:
-    """Check the pictures, and print what people are to look at."""
+    """Check the images, and print what people are to look at."""
+    from snellen_curate.image_folder import ImageFolder
+    from snellen_curate.images.check import ImageOptions, check_images
     from snellen_curate.open_data import open_items
-    from snellen_curate.picture_folder import PictureFolder
-    from snellen_curate.pictures.check import PictureOptions, check_pictures
 
     def on_phase(name: str, progress: IndexProgress) -> None:
         if not options.quiet and progress.entries > progress.reused:
             print_line(f"hashed {progress.entries:,} of {name}", error=True, flush=True)
 
     opened = open_items(options.data, options.columns)
-    chosen = PictureOptions(drop=options.drop, faces=options.faces, **options.facts)
-    counts = check_pictures(opened, options.out, chosen, on_phase)
-    counts["left_out"] = opened.table.left_out if isinstance(opened.table, PictureFolder) else {}
+    chosen = ImageOptions(drop=options.drop, faces=options.faces, **options.facts)
+    counts = check_images(opened, options.out, chosen, on_phase)
+    counts["left_out"] = opened.table.left_out if isinstance(opened.table, ImageFolder) else {}
     is_flagged = bool(counts.get("flag"))
     next: tuple[str, ...] = ("curate", "statistics", options.out)
     if counts.get("drop") == counts["pictures"]:
@@ -75,7 +75,7 @@ def _document(counts: dict[str, Any], out: str) -> Document:
     from snellen.report.document import Document
     from snellen.report.format import plural
     from snellen.report.table import Column, Table
-    from snellen_curate.pictures.check import TABLE_FILE
+    from snellen_curate.images.check import TABLE_FILE
 
     dropped, flagged = counts.get("drop", 0), counts.get("flag", 0)
     blocks: list[Block] = [

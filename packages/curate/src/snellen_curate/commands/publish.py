@@ -66,7 +66,7 @@ class Options(ActionOptions):
         is_switch=True,
     )
     media: Sequence[str] = media_option()
-    """Only pictures of these folders, and of the data's own, are published."""
+    """Only images of these folders, and of the data's own, are published."""
     hold_out: float | str | None = option(
         None,
         "--hold-out",

@@ -1,4 +1,4 @@
-"""`snellen curate questions`: make questions of pictures, videos, captions or metadata records."""
+"""`snellen curate questions`: make questions of images, videos, captions or metadata records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from snellen_curate.questions.results import QuestionsResult
 
 NEXT_IMAGE = "next-image"
-_PICTURES = "questions whose options are pictures"
+_IMAGES = "questions whose options are pictures"
 _RECORDS = "questions from metadata records"
 _PER_SUBTASK = "per_subtask"
 
@@ -96,7 +96,7 @@ class Options(ActionOptions):
         "them, or file:FILE has the drawings (columns caption, image); `size` in pixels, denoising "
         "`steps` and the scale of `guidance` behind its name, e.g. MODEL:size=512x512,steps=30",
         metavar="MODEL[:size=WxH,...]",
-        group=_PICTURES,
+        group=_IMAGES,
     )
     templates: str | None = option(
         None,
@@ -128,7 +128,7 @@ class Options(ActionOptions):
 
 
 def main(options: Options) -> Finished:
-    """Make questions, of pictures or of metadata records."""
+    """Make questions, of images or of metadata records."""
     from snellen_curate.metadata.record_file import find_metadata
     from snellen_curate.questions.results import questions_document
 
@@ -190,14 +190,14 @@ def _dimensions(options: Options, *, all_of_them: bool = False) -> dict[str, Any
 
 
 def _make(options: Options) -> QuestionsResult:
-    """Questions of pictures, videos or captions."""
+    """Questions of images, videos or captions."""
     if options.draw:
         return _make_drawn(options)
     if NEXT_IMAGE in options.dimensions:
         return _make_next_images(options)
     from snellen_curate.questions.build import make_questions
     from snellen_curate.questions.options import QuestionOptions
-    from snellen_curate.questions.sources import open_pictures
+    from snellen_curate.questions.sources import open_images
 
     chosen = QuestionOptions(
         extract=options.extract,
@@ -208,8 +208,8 @@ def _make(options: Options) -> QuestionsResult:
         **options.roles,
         **options.limits,
     )
-    pictures = open_pictures(options.data[0])
-    return make_questions(pictures, options.folder, chosen, options.asking, progress=options.progress)
+    images = open_images(options.data[0])
+    return make_questions(images, options.folder, chosen, options.asking, progress=options.progress)
 
 
 _DRAWING = re.compile(r"(?<=[:,])(size|steps|guidance)=([^,]*)(?:,|$)")
@@ -239,12 +239,12 @@ def _make_drawn(options: Options) -> QuestionsResult:
 def _make_next_images(options: Options) -> QuestionsResult:
     """Questions about what a video shows next."""
     from snellen_curate.questions.next_image import MAX_SECONDS, make_next_image_questions
-    from snellen_curate.questions.sources import open_pictures
+    from snellen_curate.questions.sources import open_images
 
     if len(options.dimensions) > 1:
         raise UsageError("next-image is a data set of its own; leave out the other --dimension")
     return make_next_image_questions(
-        open_pictures(options.data[0]),
+        open_images(options.data[0]),
         options.folder,
         max_seconds=options.limits.get("max_seconds", MAX_SECONDS),
         require_license=bool(options.drop),
@@ -260,9 +260,9 @@ def _make_of_records(options: Options) -> Finished:
     from snellen_curate.metadata.templates import DEFAULT_TEMPLATES
 
     fields = {"--extract": "extract", "--model-for": "roles", "--dimension": "dimensions", "--draw": "draw"}
-    of_pictures = {flag: getattr(options, field) for flag, field in fields.items()}
-    of_pictures |= {f"--limits {name}": True for name in options.limits if name != _PER_SUBTASK}
-    refuse_flags(of_pictures, "these are metadata records, not pictures")
+    of_images = {flag: getattr(options, field) for flag, field in fields.items()}
+    of_images |= {f"--limits {name}": True for name in options.limits if name != _PER_SUBTASK}
+    refuse_flags(of_images, "these are metadata records, not pictures")
     paths = [Path(name).expanduser() for name in options.data]
     counts = build_questions(
         [find_metadata(path) or path for path in paths],

@@ -1,4 +1,4 @@
-"""What a data set shares with another benchmark, or with the pictures and captions of a list."""
+"""What a data set shares with another benchmark, or with the images and captions of a list."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from snellen.stats.intervals import score_interval
 from snellen_curate.duplicates.compare_items import relate
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
-from snellen_curate.duplicates.match_pictures import EXACT, match_pictures
-from snellen_curate.duplicates.report import DuplicateSettings, OverlapMatch, OverlapReport, PictureMatch, Share
+from snellen_curate.duplicates.match_images import EXACT, match_images
+from snellen_curate.duplicates.report import DuplicateSettings, ImageMatch, OverlapMatch, OverlapReport, Share
 from snellen_curate.duplicates.texts import jaccard, near_across
 
 MAX_MATCHES = 20
-"""Matches of one item that are listed; a picture may stand ten thousand times in training data."""
+"""Matches of one item that are listed; an image may stand ten thousand times in training data."""
 MIN_WORDS = 6
 """Words of a question below which it is not compared with captions: "What is this?" is everywhere
 and says nothing about this item."""
@@ -27,20 +27,20 @@ class OtherData:
 
     name: str
     index: HashIndex | None
-    """Its pictures; None if it has none."""
+    """Its images; None if it has none."""
     read: ReadItems | None = None
     """Its items, if it is a benchmark."""
 
 
-_Hits = dict[str, list[tuple[int, PictureMatch]]]
-"""Digest of a picture to the rows of the other data that it matches, and how."""
+_Hits = dict[str, list[tuple[int, ImageMatch]]]
+"""Digest of an image to the rows of the other data that it matches, and how."""
 
 
 def find_overlap(
     data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings
 ) -> OverlapReport:
     """Matches of the data set's items with the other data set, and the share of each kind."""
-    hits = _match_pictures(data, index, outside, settings)
+    hits = _match_images(data, index, outside, settings)
     if outside.read is None:
         matches = _list_matches(data, hits, outside, settings)
     else:
@@ -51,7 +51,7 @@ def find_overlap(
 
     def order(match: OverlapMatch) -> tuple[int, int, int, float, str]:
         """Items as they stand in the data, then exact before near before texts alone."""
-        how, bits = match.picture.distance if match.picture else (99, 0)
+        how, bits = match.image.distance if match.image else (99, 0)
         return place[match.item], how, bits, -(match.similarity or 0.0), match.other
 
     for match in sorted(matches, key=order):
@@ -63,7 +63,7 @@ def find_overlap(
         name=outside.name,
         kind="list" if outside.read is None else "benchmark",
         entries=len(outside.read.items) if outside.read else len(outside.index or ()),
-        pictures=info.pictures if info else 0,
+        images=info.images if info else 0,
         captions=info.captions if info else 0,
         broken=info.broken if info else 0,
         matches=tuple(listed),
@@ -73,18 +73,18 @@ def find_overlap(
     )
 
 
-def _match_pictures(data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings) -> _Hits:
+def _match_images(data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings) -> _Hits:
     hits: _Hits = defaultdict(list)
     if index is not None and outside.index is not None:
         images = {**data.images, **outside.read.images} if outside.read else None
         digests = list(data.images)
-        for (row, other), how in match_pictures(index, outside.index, settings, images).items():
+        for (row, other), how in match_images(index, outside.index, settings, images).items():
             hits[digests[row]].append((other, how))
     return hits
 
 
 def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: DuplicateSettings) -> list[OverlapMatch]:
-    """Matches with entries of a list: by picture, and by question and caption."""
+    """Matches with entries of a list: by image, and by question and caption."""
     index = outside.index
     if index is None:
         return []
@@ -96,7 +96,7 @@ def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: Du
             texts[asked[query]][row] = round(similarity, 4)
     matches = []
     for position, item in enumerate(data.items):
-        rows: dict[int, tuple[str, PictureMatch | None]] = {}
+        rows: dict[int, tuple[str, ImageMatch | None]] = {}
         for digest in item.media:
             for row, match in hits.get(digest, ()):
                 rows.setdefault(row, (digest, match))
@@ -111,8 +111,8 @@ def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: Du
                     name,
                     how,
                     similarity=similar.get(row),
-                    own_picture=digest,
-                    other_picture=name if how else "",
+                    own_image=digest,
+                    other_image=name if how else "",
                     caption=index.text("captions", row),
                     row=row,
                 )
@@ -121,7 +121,7 @@ def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: Du
 
 
 def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: DuplicateSettings) -> list[OverlapMatch]:
-    """Matches with items of another benchmark: all pictures match, or without pictures the text."""
+    """Matches with items of another benchmark: all images match, or without images the text."""
     names = list(other.images)
     matches = []
     for item in data.items:
@@ -132,7 +132,7 @@ def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: Dupl
             near = hits.get(digest, ()) if digest in data.images else ()
             by_name = {names[row]: match for row, match in near}
             if digest in other.users:
-                by_name.setdefault(digest, PictureMatch("bytes"))
+                by_name.setdefault(digest, ImageMatch("bytes"))
             for name, match in by_name.items():
                 for one in other.users.get(name, ()):
                     matches.append(_item_match(item, one, digest, name, match, settings))
@@ -149,7 +149,7 @@ def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: Dupl
 
 
 def _item_match(
-    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch, settings: DuplicateSettings
+    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: ImageMatch, settings: DuplicateSettings
 ) -> OverlapMatch:
     same_pixels = match.how in EXACT
     relation = None
@@ -168,11 +168,11 @@ def _item_match(
 
 
 def _shares(items: Sequence[ItemFacts], matches: Sequence[OverlapMatch], *, is_list: bool) -> list[Share]:
-    """Share of the items with a match, for each kind of match. Items about one picture stand and
+    """Share of the items with a match, for each kind of match. Items about one image stand and
     fall together: they are a cluster of the interval."""
     found = {
-        "picture, exact": {match.item for match in matches if match.picture and match.picture.how in EXACT},
-        "picture, exact or near": {match.item for match in matches if match.picture},
+        "picture, exact": {match.item for match in matches if match.image and match.image.how in EXACT},
+        "picture, exact or near": {match.item for match in matches if match.image},
     }
     if is_list:
         found["question, in a caption"] = {match.item for match in matches if match.similarity is not None}

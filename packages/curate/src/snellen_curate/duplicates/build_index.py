@@ -1,4 +1,4 @@
-"""Build an index of picture hashes: shard by shard, so that a killed build goes on where it was."""
+"""Build an index of image hashes: shard by shard, so that a killed build goes on where it was."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.data_sets.folder_lock import LOCK_FILE, lock_folder
 from snellen_curate.duplicates.hashing import HashSources, open_hasher
+from snellen_curate.duplicates.image_hashes import TURNS, BrokenImage
+from snellen_curate.duplicates.image_rule import THUMB_SHAPE
 from snellen_curate.duplicates.index_format import (
     HAS_COPY,
     HAS_DHASH,
@@ -29,14 +31,12 @@ from snellen_curate.duplicates.index_format import (
     write_shard,
 )
 from snellen_curate.duplicates.listing import ListEntry, Listing
-from snellen_curate.duplicates.picture_hashes import TURNS, BrokenPicture
-from snellen_curate.duplicates.picture_rule import THUMB_SHAPE
 from snellen_curate.duplicates.texts import band_keys, shingles, tokens
 
 SHARD_SIZE = 10_000
 MIN_CONTRAST = 2.0
-"""Standard deviation of the reduced grey values (0..255) below which a picture counts as flat: all
-flat pictures have nearly the same hash, or none that means anything. They are compared by their
+"""Standard deviation of the reduced grey values (0..255) below which an image counts as flat: all
+flat images have nearly the same hash, or none that means anything. They are compared by their
 bytes and pixels alone."""
 _KNOWN = {"phash": HAS_PHASH, "dhash": HAS_DHASH, "sha256": HAS_SHA256, "pixels": HAS_PIXELS, "copies": HAS_COPY}
 """The flag of an entry of which a column is known."""
@@ -56,7 +56,7 @@ Columns = dict[str, Array | Sequence[str]]
 
 
 class ListChanged(UsageError):
-    """The list names other pictures than when its index was begun."""
+    """The list names other images than when its index was begun."""
 
 
 class IndexProgress(NamedTuple):
@@ -80,7 +80,7 @@ def build_index(
     has_turned: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexInfo:
-    """Hash the pictures of a list into the folder `out`, or go on where an earlier start was.
+    """Hash the images of a list into the folder `out`, or go on where an earlier start was.
 
     Raises UsageError for a folder that holds something else or an index of another list, RunLocked
     if another process writes it, DataError for a list without entries, and StorageError.
@@ -157,11 +157,11 @@ def _write_shards(
 
 
 def _count(out: Path, shards: int) -> dict[str, int]:
-    counts = dict.fromkeys(("pictures", "flat", "captions", "broken", "only_text"), 0)
+    counts = dict.fromkeys(("images", "flat", "captions", "broken", "only_text"), 0)
     for number in range(shards):
         shard = Shard(shard_path(out, number))
         has = (shard["flags"] & (HAS_SHA256 | HAS_PHASH)) > 0
-        counts["pictures"] += int(has.sum())
+        counts["images"] += int(has.sum())
         counts["flat"] += int(((shard["flags"] & IS_FLAT) > 0).sum())
         counts["broken"] += int(shard["broken"].sum())
         counts["only_text"] += int((~has & ~shard["broken"]).sum())
@@ -171,7 +171,7 @@ def _count(out: Path, shards: int) -> dict[str, int]:
 
 
 def _make_shard(batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources) -> Columns:
-    """Hash the pictures of consecutive entries and compute the keys of their captions."""
+    """Hash the images of consecutive entries and compute the keys of their captions."""
     problems, captions = [one.problem for one in batch], [one.caption for one in batch]
     with_source = [row for row, one in enumerate(batch) if one.source is not None]
     kinds = dict(_KINDS)
@@ -190,14 +190,12 @@ def _make_shard(batch: Sequence[ListEntry], has_turned: bool, hash_sources: Hash
     for row, one in enumerate(batch):
         record(row, {"phash": one.phash, "dhash": one.dhash, "sha256": one.sha256})
     hashed = hash_sources(source for one in batch if (source := one.source) is not None)
-    for row, picture in zip(with_source, hashed, strict=True):
-        if isinstance(picture, BrokenPicture):
-            problems[row] = picture.reason
+    for row, image in zip(with_source, hashed, strict=True):
+        if isinstance(image, BrokenImage):
+            problems[row] = image.reason
         else:
             record(
-                row,
-                {**picture._asdict(), "copies": picture.small_copy},
-                IS_FLAT if picture.contrast < MIN_CONTRAST else 0,
+                row, {**image._asdict(), "copies": image.small_copy}, IS_FLAT if image.contrast < MIN_CONTRAST else 0
             )
     columns: Columns = {"names": [one.name for one in batch], **arrays, "problems": problems}
     columns["broken"] = np.array([bool(one) for one in problems])

@@ -1,4 +1,4 @@
-"""Whether two items about the same picture ask the same, and whether their keys agree."""
+"""Whether two items about the same image ask the same, and whether their keys agree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TextThresholds(Struct, frozen=True):
 
 
 class Relation(NamedTuple):
-    """How two items about the same picture are related."""
+    """How two items about the same image are related."""
 
     kind: RelationKind
     rule: TextRule
@@ -40,10 +40,10 @@ class Relation(NamedTuple):
 
 
 def relate(one: ItemFacts, other: ItemFacts, same_pixels: bool, thresholds: TextThresholds) -> Relation | None:
-    """How two items are related whose pictures are the same or near duplicates; None if they ask
+    """How two items are related whose images are the same or near duplicates; None if they ask
     different things.
 
-    Equal questions with different keys contradict each other: for certain if the pictures have the
+    Equal questions with different keys contradict each other: for certain if the images have the
     same pixels and one item's answer is among the other's options, or both are yes or no. Different
     open answers may mean the same, and a near duplicate may be cropped: possible contradictions.
 

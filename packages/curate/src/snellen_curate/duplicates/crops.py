@@ -1,4 +1,4 @@
-"""Pictures of which one may be a part of the other: cropped, with a border or bar, or with
+"""Images of which one may be a part of the other: cropped, with a border or bar, or with
 something drawn over it. Candidates come from the stored small copies; `local_features` verifies.
 """
 
@@ -9,22 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen_curate.duplicates.hash_index import HashIndex, PictureQueries
+from snellen_curate.duplicates.hash_index import HashIndex, ImageQueries
+from snellen_curate.duplicates.image_hashes import REDUCED, Hashes, low_coefficients, phash
+from snellen_curate.duplicates.image_rule import THUMB_SIDE, Array, brightness, is_plain
 from snellen_curate.duplicates.index_format import HAS_COPY, HAS_PHASH, IS_FLAT
-from snellen_curate.duplicates.picture_hashes import REDUCED, Hashes, low_coefficients, phash
-from snellen_curate.duplicates.picture_rule import THUMB_SIDE, Array, brightness, is_plain
 
 RADIUS = 14
 """Bits in which the pHashes of candidates may differ, and ..."""
 LIKENESS = 0.7
-"""... the least correlation of their small copies, both once one picture is cut. Fitted on
+"""... the least correlation of their small copies, both once one image is cut. Fitted on
 photographs (docs/curate/evidence.md): the copies of the fitted half have at least 0.78."""
 _ALL_SIDES = (0.025, 0.05, 0.075, 0.1, 0.125)
 _ONE_SIDE = (0.05, 0.1, 0.15)
 
 
 class Box(NamedTuple):
-    """A part of a picture, in shares of its width and height."""
+    """A part of an image, in shares of its width and height."""
 
     left: float
     top: float
@@ -42,7 +42,7 @@ BOXES = (
         for box in (Box(cut, 0, 1, 1), Box(0, cut, 1, 1), Box(0, 0, 1 - cut, 1), Box(0, 0, 1, 1 - cut))
     ),
 )
-"""What is cut off one of two pictures. Between two of these cuts the hashes still match."""
+"""What is cut off one of two images. Between two of these cuts the hashes still match."""
 
 
 def crop_pairs(index: HashIndex, other: HashIndex) -> set[tuple[int, int]]:
@@ -53,7 +53,7 @@ def crop_pairs(index: HashIndex, other: HashIndex) -> set[tuple[int, int]]:
     return found | {(row, query) for query, row in swapped}
 
 
-def _crop_candidates(queries: PictureQueries, index: HashIndex) -> set[tuple[int, int]]:
+def _crop_candidates(queries: ImageQueries, index: HashIndex) -> set[tuple[int, int]]:
     """Pairs of a query and a row of the index where the query, cut, may be like the row."""
     found: set[tuple[int, int]] = set()
     if queries.copies is None:
@@ -72,7 +72,7 @@ def _crop_candidates(queries: PictureQueries, index: HashIndex) -> set[tuple[int
 
 
 def cut_copies(copies: Array, box: Box) -> Array:
-    """Small copies (n, 16, 16, 3) of a part of each picture, from those of the whole."""
+    """Small copies (n, 16, 16, 3) of a part of each image, from those of the whole."""
     across = _sampling(box.left, box.right)
     down = _sampling(box.top, box.bottom)
     cut = np.tensordot(copies.astype(np.float32), across, axes=([2], [1]))  # (n, 16, 3, 16)
@@ -81,7 +81,7 @@ def cut_copies(copies: Array, box: Box) -> Array:
 
 
 def _hash_copies(copies: Array) -> Hashes:
-    """pHashes from small copies: within 2 bits of those of the pictures for 9 of 10."""
+    """pHashes from small copies: within 2 bits of those of the images for 9 of 10."""
     rise = _rise()
     return phash(low_coefficients(rise @ brightness(copies) @ rise.T))
 

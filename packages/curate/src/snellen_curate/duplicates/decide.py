@@ -13,10 +13,10 @@ import msgspec
 from snellen.core.atomic_write import save
 from snellen.data_sets.decisions import Action, Decision, Evidence, count_actions
 from snellen.data_sets.step import open_step
-from snellen_curate.duplicates.descriptions import describe_overlap, describe_picture_match, report_data
+from snellen_curate.duplicates.descriptions import describe_image_match, describe_overlap, report_data
 from snellen_curate.duplicates.find import DuplicateSearchResult
 from snellen_curate.duplicates.page import PAGE_FILE, write_page
-from snellen_curate.duplicates.report import DuplicateReport, OverlapReport, PictureMatch
+from snellen_curate.duplicates.report import DuplicateReport, ImageMatch, OverlapReport
 
 STEP = "duplicates"
 REPORT_FILE = "duplicates.json"
@@ -81,15 +81,15 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
     for name, kept, evidence in _repeats(report):
         decide(name, "duplicates", "duplicate", f"it repeats {kept}", evidence)
     for pair in report.possible:
-        facts = (pair.rule, *(describe_picture_match(pair.picture) if pair.picture else ()))
-        evidence = [_evidence(pair.left, facts, pair.picture, pair.similarity)]
+        facts = (pair.rule, *(describe_image_match(pair.image) if pair.image else ()))
+        evidence = [_evidence(pair.left, facts, pair.image, pair.similarity)]
         decide(pair.right, None, "possible duplicate", f"it may repeat {pair.left}", evidence)
     for one in report.against:
         for name, matched in _outside(one).items():
             decide(name, "against", f"in {one.name}", f"it is in {one.name}", matched)
     for medium in report.broken:
         for name in medium.items:
-            decide(name, "broken", "broken picture" if medium.picture else "unusable", medium.reason, [])
+            decide(name, "broken", "broken picture" if medium.image else "unusable", medium.reason, [])
     return decided
 
 
@@ -121,9 +121,9 @@ def _repeats(report: DuplicateReport) -> Iterable[tuple[str, str, list[Evidence]
     """Each item that is not kept, the item that is kept for it, and why they are duplicates."""
     evidence: dict[str, list[Evidence]] = defaultdict(list)
     for pair in report.duplicates:
-        facts = (pair.rule, *(describe_picture_match(pair.picture) if pair.picture else ()))
+        facts = (pair.rule, *(describe_image_match(pair.image) if pair.image else ()))
         for name, other in ((pair.left, pair.right), (pair.right, pair.left)):
-            evidence[name].append(_evidence(other, facts, pair.picture, pair.similarity))
+            evidence[name].append(_evidence(other, facts, pair.image, pair.similarity))
     for cluster in report.clusters:
         for name in cluster.items:
             if name != cluster.kept:
@@ -135,12 +135,12 @@ def _outside(report: OverlapReport) -> dict[str, list[Evidence]]:
     for match in report.matches:
         is_other = match.relation in (None, "possible duplicate")
         if is_other and report.kind == "benchmark":
-            continue  # The same picture with another question is another item.
+            continue  # The same image with another question is another item.
         facts = describe_overlap(match)
-        evidence[match.item].append(_evidence(match.other, facts, match.picture, match.similarity))
+        evidence[match.item].append(_evidence(match.other, facts, match.image, match.similarity))
     return evidence
 
 
-def _evidence(other: str, facts: Sequence[str], picture: PictureMatch | None, similarity: float | None) -> Evidence:
-    score = similarity if picture is None or picture.phash is None else float(picture.phash)
+def _evidence(other: str, facts: Sequence[str], image: ImageMatch | None, similarity: float | None) -> Evidence:
+    score = similarity if image is None or image.phash is None else float(image.phash)
     return Evidence("measured", reply=other, verdict="; ".join(facts), score=score)

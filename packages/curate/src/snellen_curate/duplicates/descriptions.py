@@ -14,10 +14,10 @@ from snellen_curate.duplicates.local_features import MIN_CORRELATION, MIN_POINTS
 from snellen_curate.duplicates.report import (
     DuplicateReport,
     DuplicateSettings,
+    ImageMatch,
     ItemPair,
     OverlapMatch,
     OverlapReport,
-    PictureMatch,
 )
 
 _HOW = {
@@ -42,8 +42,8 @@ KEEP = {
 }
 
 
-def describe_picture_match(match: PictureMatch) -> tuple[str, ...]:
-    """How two pictures match, then the distances that are known."""
+def describe_image_match(match: ImageMatch) -> tuple[str, ...]:
+    """How two images match, then the distances that are known."""
     facts = [f"pictures: {_HOW[match.how]}"]
     if match.how in ("near", "turned"):
         if match.phash is not None:
@@ -59,7 +59,7 @@ def describe_picture_match(match: PictureMatch) -> tuple[str, ...]:
 
 def describe_overlap(match: OverlapMatch) -> tuple[str, ...]:
     """How an item matches something of another data set."""
-    facts = list(describe_picture_match(match.picture)) if match.picture else []
+    facts = list(describe_image_match(match.image)) if match.image else []
     if match.relation is not None:
         facts.append(f"{match.relation}, {match.rule}")
     elif match.similarity is not None:
@@ -78,7 +78,7 @@ def share_table(report: OverlapReport) -> Table:
 
 def describe_rules(settings: DuplicateSettings) -> str:
     """The thresholds in two sentences."""
-    rule, texts = settings.pictures, settings.texts
+    rule, texts = settings.images, settings.texts
     turned = " Mirrored pictures and pictures turned by quarters count too." if rule.turned else ""
     turned += (
         f" So do cropped and framed ones in which at least {MIN_POINTS} corners lie alike and what "
@@ -100,13 +100,13 @@ def describe_rules(settings: DuplicateSettings) -> str:
 
 def duplicates_document(report: DuplicateReport) -> Document:
     """Counts, the first pairs of each finding, contradictions first, then what is in other sets."""
-    items, pictures = fmt.plural(report.items, "item"), fmt.plural(report.pictures, "picture")
+    items, images = fmt.plural(report.items, "item"), fmt.plural(report.images, "picture")
     columns = (Column("finding"), Column("count", "count"), Column("what it says"))
     blocks: list[Block] = [
         Line(f"{one.name}: {note}", "notice", is_unbroken=True) for one in report.against for note in one.notes
     ]
     blocks += [
-        Line(f"{report.data}: {items}, {pictures}", "heading", is_unbroken=True),
+        Line(f"{report.data}: {items}, {images}", "heading", is_unbroken=True),
         Table("findings", columns, list(_findings(report))),
     ]
     pairs = {
@@ -133,7 +133,7 @@ def describe_entries(report: OverlapReport) -> str:
     is_list = report.kind == "list"
     parts = [
         fmt.plural(report.entries, "entry", "entries") if is_list else fmt.plural(report.entries, "item"),
-        fmt.plural(report.pictures, "picture"),
+        fmt.plural(report.images, "picture"),
     ]
     if report.captions:
         parts.append(fmt.plural(report.captions, "caption"))
@@ -150,7 +150,7 @@ def _findings(report: DuplicateReport) -> Iterator[tuple[str, int, str]]:
     yield "duplicate items", len(report.exclusions), f"in {clusters}; kept of each: {kept}"
     if report.possible:
         yield "possibly the same", len(report.possible), "pairs, to be reviewed"
-    yield "pictures alike", len(report.picture_pairs), "pairs of different files"
+    yield "pictures alike", len(report.image_pairs), "pairs of different files"
     if report.flat:
         yield "no contrast", report.flat, "pictures, compared by bytes and pixels alone"
     if report.broken:
@@ -165,7 +165,7 @@ def _pair_table(title: str, pairs: Sequence[ItemPair]) -> Table:
 
 
 def _pair_facts(pair: ItemPair) -> Iterator[str]:
-    yield from describe_picture_match(pair.picture) if pair.picture else ("no picture",)
+    yield from describe_image_match(pair.image) if pair.image else ("no picture",)
     if pair.rule != "same question":
         yield f"{pair.rule}, {pair.similarity:.2f}"
     if "contradiction" in pair.kind:

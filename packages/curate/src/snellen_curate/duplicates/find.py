@@ -1,4 +1,4 @@
-"""Find the duplicates of a data set: within it, in other benchmarks, in lists of pictures."""
+"""Find the duplicates of a data set: within it, in other benchmarks, in lists of images."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen_curate.duplicates.item_facts import ReadItems, read_items
 from snellen_curate.duplicates.listing import MANIFEST_SUFFIXES, Listing, find_columns, manifest_columns, open_listing
-from snellen_curate.duplicates.match_pictures import Matches, PictureGraph, match_pictures
+from snellen_curate.duplicates.match_images import ImageGraph, Matches, match_images
 from snellen_curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings
-from snellen_curate.duplicates.within import find_item_pairs, make_clusters, picture_pairs
+from snellen_curate.duplicates.within import find_item_pairs, image_pairs, make_clusters
 from snellen_curate.open_data import open_items
 
 _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
-"""A file with one of these columns is a benchmark, not a list of pictures."""
+"""A file with one of these columns is a benchmark, not a list of images."""
 
 _ITEMS_SHARD = 1_000
 _HUB_DATA = "hf://"
@@ -53,7 +53,7 @@ class _Indexes:
         self._cache = Settings.from_environment().cache / "picture-hashes"
 
     def of_items(self, read: ReadItems) -> HashIndex | None:
-        """An index of a data set's pictures; None if it has none."""
+        """An index of a data set's images; None if it has none."""
         if not read.images:
             return None
         key = f"items {read.table.spec} {read.table.digest}"
@@ -91,7 +91,7 @@ def find_duplicates(
     on_phase: OnPhase | None = None,
 ) -> DuplicateSearchResult:
     """Compare the items of a data set with each other and with what `settings.against` names:
-    benchmarks, data files, data set folders, indexes, lists of pictures.
+    benchmarks, data files, data set folders, indexes, lists of images.
 
     Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
     """
@@ -113,7 +113,7 @@ def find_duplicates(
 
 
 def _open_other(spec: str) -> ItemTable | HashIndex | Listing:
-    """What is compared with: a benchmark, an index, or a list of pictures. Raises UsageError."""
+    """What is compared with: a benchmark, an index, or a list of images. Raises UsageError."""
     if is_benchmark(spec):
         return open_items(spec)
     path = Path(spec).expanduser()
@@ -123,7 +123,7 @@ def _open_other(spec: str) -> ItemTable | HashIndex | Listing:
 def write_index(
     spec: str, out: Path, *, processes: int | None = None, on_progress: OnProgress | None = None
 ) -> HashIndex:
-    """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
+    """Write an index of a list of images, or of a benchmark's, into a folder, or go on with it.
 
     Raises UsageError."""
     listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
@@ -132,7 +132,7 @@ def write_index(
 
 
 def is_benchmark(spec: str | Path) -> bool:
-    """Whether a name or path means items, and not a list of pictures: a data set folder, a file
+    """Whether a name or path means items, and not a list of images: a data set folder, a file
     with questions, or no path at all but a benchmark's name. Raises DataError."""
     if str(spec).startswith(_HUB_DATA):
         return True
@@ -160,8 +160,8 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
         for digest, reason in index.broken():
             names = tuple(item.id for item in read.users[digest])
             broken.append(BrokenMedium(names, reason, digest))
-        matches = match_pictures(index, index, settings, read.images)
-    graph = PictureGraph(digests, matches, read.missing)
+        matches = match_images(index, index, settings, read.images)
+    graph = ImageGraph(digests, matches, read.missing)
     pairs = find_item_pairs(read.items, graph, settings.texts)
     contradictions = [pair for pair in pairs if "contradiction" in pair.kind]
     contradictions.sort(key=lambda pair: pair.kind != "contradiction")
@@ -172,13 +172,13 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
         path=read.table.path,
         digest=read.table.digest,
         items=len(read.items),
-        pictures=len(digests),
+        images=len(digests),
         settings=settings,
         contradictions=tuple(contradictions),
         duplicates=tuple(pair for pair in pairs if pair.kind == "duplicate"),
         possible=tuple(pair for pair in pairs if pair.kind == "possible duplicate"),
         clusters=tuple(clusters),
-        picture_pairs=tuple(picture_pairs(read, graph)),
+        image_pairs=tuple(image_pairs(read, graph)),
         broken=tuple(broken),
         flat=index.info.flat if index is not None else 0,
     )

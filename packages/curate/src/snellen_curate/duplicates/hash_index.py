@@ -1,4 +1,4 @@
-"""Look-ups in an index of picture hashes, whose files are mapped into memory and read in part.
+"""Look-ups in an index of image hashes, whose files are mapped into memory and read in part.
 
 A pHash is compared with every stored one, 64 bits at a time: that takes a nanosecond a pair on one
 core, misses no hash within the radius, and needs no tables beside the hashes.
@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.core.errors import DataError
+from snellen_curate.duplicates.image_hashes import TURNS, Hashes
+from snellen_curate.duplicates.image_rule import UNKNOWN, ImageRule, is_plain, likeness, turn_copies
 from snellen_curate.duplicates.index_format import (
     HAS_COPY,
     HAS_DHASH,
@@ -33,9 +35,7 @@ from snellen_curate.duplicates.index_format import (
     read_info,
     shard_path,
 )
-from snellen_curate.duplicates.picture_hashes import TURNS, Hashes
-from snellen_curate.duplicates.picture_rule import UNKNOWN, PictureRule, is_plain, likeness, turn_copies
-from snellen_curate.duplicates.report import PictureMatch
+from snellen_curate.duplicates.report import ImageMatch
 from snellen_curate.duplicates.texts import band_keys, differ_in_numbers, jaccard, match_bands, shingles, tokens
 
 _COMPARED_AT_ONCE = 4096
@@ -45,8 +45,8 @@ _HASHES_AT_ONCE = 1 << 16
 _DIGEST_FLAGS = {"sha256": HAS_SHA256, "pixels": HAS_PIXELS}
 
 
-class PictureQueries(NamedTuple):
-    """Pictures that are searched for, as columns."""
+class ImageQueries(NamedTuple):
+    """Images that are searched for, as columns."""
 
     phash: Hashes
     dhash: Hashes
@@ -54,7 +54,7 @@ class PictureQueries(NamedTuple):
     copies: Array | None
     """Small copies (n, 16, 16, 3), if they are known."""
     turned: Array | None
-    """pHashes (n, 8) of the pictures mirrored and turned, if they are known."""
+    """pHashes (n, 8) of the images mirrored and turned, if they are known."""
 
 
 class HashMatches(NamedTuple):
@@ -66,7 +66,7 @@ class HashMatches(NamedTuple):
 
 
 class HashIndex:
-    """An index of picture hashes that is complete. Raises DataError if it is not, or damaged."""
+    """An index of image hashes that is complete. Raises DataError if it is not, or damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,7 +86,7 @@ class HashIndex:
     def shards(self) -> list[Shard]:
         return [Shard(shard_path(self.folder, number), first) for number, first in enumerate(self._starts[:-1])]
 
-    def search(self, queries: PictureQueries, rule: PictureRule) -> dict[tuple[int, int], PictureMatch]:
+    def search(self, queries: ImageQueries, rule: ImageRule) -> dict[tuple[int, int], ImageMatch]:
         """Every pair of a query and a row that are near duplicates by the rule, in their order.
         Exact: none is missed that the rule would accept."""
         with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
@@ -98,13 +98,13 @@ class HashIndex:
         can_turn = with_hash[:0]
         if rule.turned and has_copies and queries.copies is not None:
             can_turn = with_hash[~is_plain(queries.copies[with_hash])]
-        best: dict[tuple[int, int], PictureMatch] = {}
+        best: dict[tuple[int, int], ImageMatch] = {}
         for way in range(TURNS if queries.turned is not None and len(can_turn) else 1):
             hashes = queries.phash if way == 0 or queries.turned is None else queries.turned[:, way]
             who = can_turn if way else with_hash
             found = self.near_hashes(hashes[who], radius)
             for pair, match in self._accept(found._replace(query=who[found.query]), queries, rule, way):
-                # A pair may match in several ways, as a symmetric picture does: the nearest counts.
+                # A pair may match in several ways, as a symmetric image does: the nearest counts.
                 if pair not in best or (match.phash or 0) < (best[pair].phash or 0):
                     best[pair] = match
         return {pair: best[pair] for pair in sorted(best)}
@@ -122,8 +122,8 @@ class HashIndex:
             return _join(list(pool.map(search, self.shards)))
 
     def _accept(
-        self, found: HashMatches, queries: PictureQueries, rule: PictureRule, way: int
-    ) -> Iterator[tuple[tuple[int, int], PictureMatch]]:
+        self, found: HashMatches, queries: ImageQueries, rule: ImageRule, way: int
+    ) -> Iterator[tuple[tuple[int, int], ImageMatch]]:
         """Those of the pairs that the rule accepts by all that is known of both, the query turned
         in one of the ways of `turned_phashes`, of which 0 leaves it as it is."""
         dhash = np.full(len(found.row), UNKNOWN, np.uint8)
@@ -143,7 +143,7 @@ class HashIndex:
         ):
             yield (
                 (query, row),
-                PictureMatch(
+                ImageMatch(
                     "turned" if way else "near",
                     bits,
                     None if other_bits == UNKNOWN else other_bits,
@@ -165,9 +165,9 @@ class HashIndex:
                 alike[places[some]] = likeness(stored[local[some]], turned)
         return alike
 
-    def queries(self) -> PictureQueries:
-        """The pictures of this index as queries; held in memory."""
-        return PictureQueries(
+    def queries(self) -> ImageQueries:
+        """The images of this index as queries; held in memory."""
+        return ImageQueries(
             self.column("phash"),
             self.column("dhash"),
             self.column("flags"),

@@ -1,4 +1,4 @@
-"""Hash many pictures in several processes: decoding takes most of the time."""
+"""Hash many images in several processes: decoding takes most of the time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from itertools import chain
 
 from snellen.core.errors import UsageError
 from snellen.core.media import Source
-from snellen_curate.duplicates.picture_hashes import BrokenPicture, PictureHash, hash_pictures
+from snellen_curate.duplicates.image_hashes import BrokenImage, ImageHash, hash_images
 
-HashResult = PictureHash | BrokenPicture
+HashResult = ImageHash | BrokenImage
 HashSources = Callable[[Iterable[Source]], Iterator[HashResult]]
-"""Hashes pictures, in order; a broken picture says why."""
+"""Hashes images, in order; a broken image says why."""
 
 _CHUNK = 32
-"""Pictures that a process is handed at once."""
+"""Images that a process is handed at once."""
 _MIN_PARALLEL = 200
-"""Pictures below which starting processes takes longer than it saves."""
+"""Images below which starting processes takes longer than it saves."""
 
 
 @contextmanager
 def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
-    """What hashes a shard of pictures in this many processes (default: as many as there are cores),
+    """What hashes a shard of images in this many processes (default: as many as there are cores),
     which start with the first long shard.
 
     It raises UsageError if a process was killed, e.g. for want of memory.
@@ -41,13 +41,13 @@ def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
         every = list(sources)
         chunks = [every[start : start + _CHUNK] for start in range(0, len(every), _CHUNK)]
         if count < 2 or len(every) < _MIN_PARALLEL:
-            yield from chain.from_iterable(map(hash_pictures, chunks))
+            yield from chain.from_iterable(map(hash_images, chunks))
             return
         if pool is None:
             pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start_worker)
             opened.callback(pool.shutdown, cancel_futures=True)
         try:
-            yield from chain.from_iterable(pool.map(hash_pictures, chunks))
+            yield from chain.from_iterable(pool.map(hash_images, chunks))
         except BrokenProcessPool as error:
             raise UsageError(
                 "a process that hashed pictures was killed, e.g. for want of memory; what is "

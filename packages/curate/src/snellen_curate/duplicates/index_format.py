@@ -1,4 +1,4 @@
-"""Files of an index of picture hashes.
+"""Files of an index of image hashes.
 
 index.json            format, version, what was listed, counts; `complete` once everything is there
 shards/000000.arrow   consecutive entries of the list (Arrow IPC), written whole or not at all
@@ -29,7 +29,7 @@ HAS_SHA256, HAS_PIXELS, HAS_PHASH, HAS_DHASH, HAS_COPY, IS_FLAT = (1 << bit for 
 Array = npt.NDArray[Any]
 
 
-class IndexInfo(Struct, frozen=True):
+class IndexInfo(Struct, frozen=True, rename={"images": "pictures"}):
     """Content of `index.json`."""
 
     source: str
@@ -38,19 +38,19 @@ class IndexInfo(Struct, frozen=True):
     """`folder`, `tars`, `manifest` or `items`."""
     shard_size: int
     has_turned: bool = False
-    """Whether the hashes of the mirrored and turned pictures are stored as well."""
+    """Whether the hashes of the mirrored and turned images are stored as well."""
     format: str = FORMAT
     version: int = VERSION
     complete: bool = False
     shards: tuple[int, ...] = ()
     """Entries of each shard, once the index is complete."""
-    pictures: int = 0
-    """Entries with a hash or digest of a picture."""
+    images: int = 0
+    """Entries with a hash or digest of an image."""
     flat: int = 0
     captions: int = 0
     broken: int = 0
     only_text: int = 0
-    """Entries without any picture that could be compared: an address or a caption alone."""
+    """Entries without any image that could be compared: an address or a caption alone."""
 
     @property
     def entries(self) -> int:

@@ -1,4 +1,4 @@
-"""What is compared of an item: its pictures, its question and options normalised, its key."""
+"""What is compared of an item: its images, its question and options normalised, its key."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ReadItems:
 
 
 def read_items(table: ItemTable) -> ReadItems:
-    """Read all items. About 1 kB of memory an item; pictures are not read."""
+    """Read all items. About 1 kB of memory an item; images are not read."""
     items, images, problems, missing = [], dict[str, MediaRef](), {}, set()
     for item in table:
         items.append(item_facts(item))

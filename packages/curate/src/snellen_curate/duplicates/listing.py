@@ -1,8 +1,8 @@
-"""Lists of pictures: a folder, webdataset tars, or the manifest of a training set.
+"""Lists of images: a folder, webdataset tars, or the manifest of a training set.
 
-A manifest is a Parquet, JSON Lines or CSV file with a row for each picture: a path to hash, or the
+A manifest is a Parquet, JSON Lines or CSV file with a row for each image: a path to hash, or the
 hashes themselves, and a caption if there is one. Lists are read in batches, so that ten million
-rows fit through; pictures are read when they are hashed.
+rows fit through; images are read when they are hashed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from msgspec import Struct
 from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import FileSource, Source
 from snellen.data.media.sources import BrokenSource, DataFile
-from snellen_curate.duplicates.picture_hashes import hash_from_cell
-from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
+from snellen_curate.duplicates.image_hashes import hash_from_cell
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 
 MANIFEST_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
 _CAPTION_SUFFIXES = (".txt", ".caption")
 _READ_ROWS = 1024
-"""Rows of a Parquet file that are read at once, with the pictures in their cells."""
+"""Rows of a Parquet file that are read at once, with the images in their cells."""
 
 COLUMNS = {
     "name": ("key", "id", "uid", "name", "image_id", "index", "sample_id"),
@@ -50,7 +50,7 @@ class ListEntry(NamedTuple):
 
     name: str
     source: Source | None = None
-    """Where a picture that is to be hashed lies; None where nothing is to be read."""
+    """Where an image that is to be hashed lies; None where nothing is to be read."""
     caption: str = ""
     sha256: bytes | None = None
     phash: int | None = None
@@ -61,7 +61,7 @@ class ListEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list of pictures, read anew by each iteration, always in the same order."""
+    """A list of images, read anew by each iteration, always in the same order."""
 
     spec: str
     kind: str
@@ -76,7 +76,7 @@ class Listing:
 
 
 class TarSample(NamedTuple):
-    """A picture of a webdataset, and what lies beside it."""
+    """An image of a webdataset, and what lies beside it."""
 
     name: str
     source: Source
@@ -86,7 +86,7 @@ class TarSample(NamedTuple):
 
 
 class TarMember(Struct, frozen=True, gc=False):
-    """A picture in a tar file that is not compressed."""
+    """An image in a tar file that is not compressed."""
 
     file: DataFile
     offset: int
@@ -101,16 +101,16 @@ class TarMember(Struct, frozen=True, gc=False):
 
 
 def open_listing(spec: str | Path) -> Listing:
-    """Open a folder of pictures or of tars, a tar file, or a manifest, by what it is.
+    """Open a folder of images or of tars, a tar file, or a manifest, by what it is.
 
-    Raises DataError for a file or folder without pictures, and UsageError.
+    Raises DataError for a file or folder without images, and UsageError.
     """
     path = Path(spec).expanduser()
     if path.is_dir():
         tars = list(find_files(path, (".tar",)))
         if tars:
             return Listing(str(spec), "tars", lambda: _tar_entries(tars))
-        if not any(find_files(path, PICTURE_SUFFIXES)):
+        if not any(find_files(path, IMAGE_SUFFIXES)):
             raise DataError(
                 f"{spec} holds no picture; expected files such as .jpg and .png, or .tar files of a webdataset"
             )
@@ -162,21 +162,21 @@ def find_columns(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _folder_entries(folder: Path) -> Iterator[ListEntry]:
-    for path in find_files(folder, PICTURE_SUFFIXES):
+    for path in find_files(folder, IMAGE_SUFFIXES):
         yield ListEntry(path.relative_to(folder).as_posix(), FileSource(str(path)))
 
 
 def _tar_entries(tars: Sequence[Path]) -> Iterator[ListEntry]:
-    """Members of the same stem are one sample (webdataset): a picture, and a caption beside it."""
+    """Members of the same stem are one sample (webdataset): an image, and a caption beside it."""
     for path in tars:
         for sample in tar_samples(path):
             yield ListEntry(sample.name, sample.source, sample.caption)
 
 
 def tar_samples(path: Path) -> Iterator[TarSample]:
-    """The pictures of a tar, each with its caption and JSON. Raises DataError."""
+    """The images of a tar, each with its caption and JSON. Raises DataError."""
     file = DataFile.from_path(str(path))
-    key, pictures, caption = "", list[tuple[str, Source]](), ""
+    key, images, caption = "", list[tuple[str, Source]](), ""
     cells: dict[str, str] = {}
     try:
         with tarfile.open(path, "r:") as archive:
@@ -185,12 +185,12 @@ def tar_samples(path: Path) -> Iterator[TarSample]:
                     continue
                 stem = _stem(member.name)
                 if stem != key:
-                    yield from (TarSample(*each, caption, cells) for each in pictures)
-                    key, pictures, caption, cells = stem, [], "", {}
+                    yield from (TarSample(*each, caption, cells) for each in images)
+                    key, images, caption, cells = stem, [], "", {}
                 suffix = member.name[len(stem) :].lower()
-                if suffix.endswith(PICTURE_SUFFIXES):
+                if suffix.endswith(IMAGE_SUFFIXES):
                     source = TarMember(file, member.offset_data, member.size, member.name)
-                    pictures.append((f"{path.name}/{member.name}", source))
+                    images.append((f"{path.name}/{member.name}", source))
                 elif suffix.endswith((*_CAPTION_SUFFIXES, ".json")):
                     stream = archive.extractfile(member)
                     text = (stream.read() if stream else b"").decode("utf-8", "replace")
@@ -201,7 +201,7 @@ def tar_samples(path: Path) -> Iterator[TarSample]:
                         caption = text.strip() or caption
     except tarfile.TarError as error:
         raise DataError(f"{path} cannot be read as a tar file: {error}; compressed ones must be unpacked") from error
-    yield from (TarSample(*each, caption, cells) for each in pictures)
+    yield from (TarSample(*each, caption, cells) for each in images)
 
 
 def _stem(name: str) -> str:
@@ -243,7 +243,7 @@ def _row_entry(path: Path, number: int, row: Mapping[str, Any], columns: Mapping
     place = cells.get("path")
     embedded = place.get("bytes") if isinstance(place, dict) else None
     if isinstance(place, dict):
-        # A picture cell of the Hugging Face libraries: bytes, or a path, or both.
+        # An image cell of the Hugging Face libraries: bytes, or a path, or both.
         place = place.get("path")
     if phash is None and not problem and (place or embedded):
         source = _row_source(path, str(place or ""), embedded)

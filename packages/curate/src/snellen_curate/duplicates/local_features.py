@@ -1,8 +1,8 @@
-"""Whether two pictures show the same, by local features: corners that lie alike in both.
+"""Whether two images show the same, by local features: corners that lie alike in both.
 
 ORB (E. Rublee, V. Rabaud, K. Konolige, G. Bradski, "ORB: an efficient alternative to SIFT or SURF",
-ICCV 2011) of grey pictures reduced to 320 pixels; matches that are mutually nearest; the affine map
-that most of them follow (RANSAC). The pictures are then laid on each other by that map and compared
+ICCV 2011) of grey images reduced to 320 pixels; matches that are mutually nearest; the affine map
+that most of them follow (RANSAC). The images are then laid on each other by that map and compared
 where they overlap: letters and axes that two drawings share make corners that match as well.
 """
 
@@ -18,19 +18,19 @@ from snellen.core.errors import MediaError
 from snellen.core.media import decode_image
 from snellen.core.sample import MediaRef
 from snellen.settings import max_image_pixels
-from snellen_curate.duplicates.picture_rule import Array
-from snellen_curate.duplicates.report import PictureMatch
+from snellen_curate.duplicates.image_rule import Array
+from snellen_curate.duplicates.report import ImageMatch
 
 MIN_POINTS = 30
 """Corners that must follow the map. Unrelated photographs have at most 14, copies 69 or more."""
 MIN_OVERLAP = 0.5
-"""Share of the larger picture that both show."""
+"""Share of the larger image that both show."""
 MIN_CORRELATION = 0.95
-"""Of the blurred grey values where the pictures overlap."""
+"""Of the blurred grey values where the images overlap."""
 _SIDE, _FEATURES, _BITS = 320, 300, 64
 _BLUR, _MARGIN = 3.0, 13
-_KEPT_PICTURES = 2_000
-"""Pictures whose features are kept in memory, 100 kB each."""
+_KEPT_IMAGES = 2_000
+"""Images whose features are kept in memory, 100 kB each."""
 
 
 class _Features(NamedTuple):
@@ -42,7 +42,7 @@ class _Features(NamedTuple):
 
 
 class OverlapFinder:
-    """Compares pictures, named by their digests."""
+    """Compares images, named by their digests."""
 
     def __init__(self, images: Mapping[str, MediaRef]) -> None:
         import cv2
@@ -53,10 +53,10 @@ class OverlapFinder:
             nfeatures=_FEATURES, nlevels=6, fastThreshold=5, edgeThreshold=16, patchSize=24
         )
         self._matcher: Any = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True)
-        self._features = lru_cache(_KEPT_PICTURES)(self._detect)
+        self._features = lru_cache(_KEPT_IMAGES)(self._detect)
 
-    def compare(self, left: str, right: str) -> PictureMatch | None:
-        """How two pictures match; None if they do not show the same."""
+    def compare(self, left: str, right: str) -> ImageMatch | None:
+        """How two images match; None if they do not show the same."""
         one, other = self._features(left), self._features(right)
         if one is None or other is None:
             return None
@@ -73,10 +73,10 @@ class OverlapFinder:
         share, correlation = self._compare_greys(one, other, affine)
         if share < MIN_OVERLAP or correlation < MIN_CORRELATION:
             return None
-        return PictureMatch("overlap", likeness=round(correlation, 4), points=points, share=round(share, 4))
+        return ImageMatch("overlap", likeness=round(correlation, 4), points=points, share=round(share, 4))
 
     def _compare_greys(self, one: _Features, other: _Features, affine: Array) -> tuple[float, float]:
-        """Share of the larger picture that both show, and the correlation of the blurred grey
+        """Share of the larger image that both show, and the correlation of the blurred grey
         values there, the first laid on the second."""
         cv, size = self._cv, other.grey.shape[::-1]
         laid = cv.warpAffine(one.grey, affine, size, flags=cv.INTER_AREA)
@@ -92,7 +92,7 @@ class OverlapFinder:
         return share, float(np.corrcoef(*values)[0, 1]) if all(map(np.ptp, values)) else 0.0
 
     def _detect(self, digest: str) -> _Features | None:
-        """The features of a picture; None if it has too few to be verified by, or is broken."""
+        """The features of an image; None if it has too few to be verified by, or is broken."""
         from PIL.Image import Resampling
 
         try:

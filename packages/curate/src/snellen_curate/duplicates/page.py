@@ -1,5 +1,5 @@
-"""`duplicates.html`: pairs side by side with small pictures, what is in other sets, one file that
-loads nothing. The template lays out the values of the report; here are the pictures."""
+"""`duplicates.html`: pairs side by side with small images, what is in other sets, one file that
+loads nothing. The template lays out the values of the report; here are the images."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from snellen_curate.duplicates.against import OtherData
 from snellen_curate.duplicates.descriptions import (
     KEEP,
     describe_entries,
+    describe_image_match,
     describe_overlap,
-    describe_picture_match,
     describe_rules,
     share_table,
 )
 from snellen_curate.duplicates.find import DuplicateSearchResult
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.index_format import HAS_COPY
-from snellen_curate.duplicates.report import DuplicateReport, OverlapMatch, OverlapReport, PicturePair
+from snellen_curate.duplicates.report import DuplicateReport, ImagePair, OverlapMatch, OverlapReport
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -40,7 +40,7 @@ _MAX_CARDS = 60
 """Pairs of each section on the page; all are in the JSON file."""
 _MAX_ROWS = 20
 _SIDE = 200
-"""Longer side of a picture on the page, in pixels."""
+"""Longer side of an image on the page, in pixels."""
 
 
 def write_page(found: DuplicateSearchResult, path: Path) -> Path:
@@ -48,7 +48,7 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
     report, read = found.report, found.read
     sections = {"contradictions": report.contradictions, "duplicates": report.duplicates, "possible": report.possible}
     paired = {(pair.left, pair.right) for pairs in sections.values() for pair in pairs}
-    alike = [pair for pair in report.picture_pairs if not _is_above(pair, paired)]
+    alike = [pair for pair in report.image_pairs if not _is_above(pair, paired)]
     links = [(name, name) for name, pairs in sections.items() if pairs]
     links += [(f"against-{n}", Path(one.name).name) for n, one in enumerate(report.against, 1)]
     page = (
@@ -58,7 +58,7 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
             **page_layout(("page.css", "duplicates.css"), ("theme.js",), _HOME),
             **sections,
             report=report,
-            pictures=alike,
+            images=alike,
             most=_MAX_CARDS,
             items={item.id: item for item in read.items},
             marks={
@@ -66,8 +66,8 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
                 for cluster in report.clusters
                 for name in cluster.items
             },
-            picture=_picture_urls(found),
-            picture_facts=describe_picture_match,
+            image=_image_urls(found),
+            image_facts=describe_image_match,
             overlap_facts=describe_overlap,
             names=_names,
             links=[*links, ("how", "How to read it")],
@@ -82,8 +82,8 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
     return path
 
 
-def _picture_urls(found: DuplicateSearchResult) -> Callable[[str], str]:
-    """Makes a data URL of a picture, decoded once; empty if there is none or it is broken."""
+def _image_urls(found: DuplicateSearchResult) -> Callable[[str], str]:
+    """Makes a data URL of an image, decoded once; empty if there is none or it is broken."""
     images = dict(found.read.images)
     for other in found.others.values():
         images |= other.read.images if other.read else {}
@@ -104,8 +104,8 @@ def _counts(report: DuplicateReport, alike: int) -> list[tuple[str, str, str]]:
     return [(fmt.count_text(count), name, tone) for count, name, tone in rows]
 
 
-def _is_above(pair: PicturePair, paired: set[tuple[str, str]]) -> bool:
-    """Whether all items of two pictures are pairs of another section."""
+def _is_above(pair: ImagePair, paired: set[tuple[str, str]]) -> bool:
+    """Whether all items of two images are pairs of another section."""
     return all(
         (left, right) in paired or (right, left) in paired for left in pair.left_items for right in pair.right_items
     )
@@ -121,14 +121,14 @@ def _other_data(report: OverlapReport, other: OtherData) -> Mapping[str, Any]:
         "matches": report.matches,
         "left_out": max(0, len(report.matches) - _MAX_CARDS) + report.left_out,
         "items": {item.id: item for item in other.read.items} if other.read else {},
-        "picture": partial(_entry_picture, other.index),
+        "picture": partial(_entry_image, other.index),
     }
 
 
-def _entry_picture(index: HashIndex | None, match: OverlapMatch) -> tuple[str, str]:
-    """The picture of an entry of a list, and what it is: that itself if it lies in a folder, else
+def _entry_image(index: HashIndex | None, match: OverlapMatch) -> tuple[str, str]:
+    """The image of an entry of a list, and what it is: that itself if it lies in a folder, else
     the copy of 16 x 16 pixels that the index holds."""
-    if index is None or match.picture is None or match.row is None:
+    if index is None or match.image is None or match.row is None:
         return "", "compared by its caption"
     if index.info.kind == "folder":
         file = Path(index.info.source).expanduser() / match.other
@@ -147,7 +147,7 @@ def _names(names: Sequence[str], most: int = 8) -> str:
 
 
 def _small_jpeg(source: Source) -> str:
-    """A JPEG of at most `_SIDE` pixels; empty if the picture is broken."""
+    """A JPEG of at most `_SIDE` pixels; empty if the image is broken."""
     try:
         image = decode_image(source.read(), max_image_pixels())
     except MediaError:

@@ -1,4 +1,4 @@
-"""Duplicates within one data set: pictures that match, then the questions asked about them."""
+"""Duplicates within one data set: images that match, then the questions asked about them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from itertools import combinations
 
 from snellen_curate.duplicates.compare_items import TextThresholds, relate
 from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
-from snellen_curate.duplicates.match_pictures import EXACT, PictureGraph
+from snellen_curate.duplicates.match_images import EXACT, ImageGraph
 from snellen_curate.duplicates.question_words import Words
-from snellen_curate.duplicates.report import DuplicateCluster, ItemPair, PictureMatch, PicturePair
+from snellen_curate.duplicates.report import DuplicateCluster, ImageMatch, ImagePair, ItemPair
 from snellen_curate.duplicates.texts import near_pairs
 
 _MAX_PAIRED = 64
-"""Items about one picture that are compared each with each; further ones are found by MinHash."""
+"""Items about one image that are compared each with each; further ones are found by MinHash."""
 _NO_MEDIA = ""
 
 
-def find_item_pairs(items: Sequence[ItemFacts], graph: PictureGraph, thresholds: TextThresholds) -> list[ItemPair]:
-    """Pairs of items that ask the same about the same picture, in the order of the data."""
+def find_item_pairs(items: Sequence[ItemFacts], graph: ImageGraph, thresholds: TextThresholds) -> list[ItemPair]:
+    """Pairs of items that ask the same about the same image, in the order of the data."""
     pairs = []
     for left, right in sorted(_candidates(items, graph, thresholds.similarity)):
         one, other = items[left], items[right]
@@ -29,7 +29,7 @@ def find_item_pairs(items: Sequence[ItemFacts], graph: PictureGraph, thresholds:
         worst = max(matches, key=lambda match: match.distance, default=None)
         same_pixels = all(match.how in EXACT for match in matches)
         relation = relate(one, other, same_pixels, thresholds)
-        # What is left and what is right in a mirrored picture may well have another answer.
+        # What is left and what is right in a mirrored image may well have another answer.
         is_turned = any(match.how == "turned" for match in matches)
         if relation is not None and not (is_turned and "contradiction" in relation.kind):
             pairs.append(
@@ -47,7 +47,7 @@ def find_item_pairs(items: Sequence[ItemFacts], graph: PictureGraph, thresholds:
     return pairs
 
 
-def match_media(one: ItemFacts, other: ItemFacts, graph: PictureGraph) -> list[PictureMatch] | None:
+def match_media(one: ItemFacts, other: ItemFacts, graph: ImageGraph) -> list[ImageMatch] | None:
     """How the media of two items match, each with that in the same place; None if one does not."""
     if len(one.media) != len(other.media):
         return None
@@ -60,8 +60,8 @@ def match_media(one: ItemFacts, other: ItemFacts, graph: PictureGraph) -> list[P
     return matches
 
 
-def _candidates(items: Sequence[ItemFacts], graph: PictureGraph, threshold: float) -> Iterator[tuple[int, int]]:
-    """Pairs of positions whose first pictures match and whose texts may be alike."""
+def _candidates(items: Sequence[ItemFacts], graph: ImageGraph, threshold: float) -> Iterator[tuple[int, int]]:
+    """Pairs of positions whose first images match and whose texts may be alike."""
     by_node: dict[str, list[int]] = defaultdict(list)
     for position, item in enumerate(items):
         by_node[graph.node(item.media[0]) if item.media else _NO_MEDIA].append(position)
@@ -74,13 +74,13 @@ def _candidates(items: Sequence[ItemFacts], graph: PictureGraph, threshold: floa
 
 
 def _pairs_among(items: Sequence[ItemFacts], positions: Sequence[int], threshold: float) -> Iterator[tuple[int, int]]:
-    """Pairs of items about one picture whose texts may be alike: all pairs of few items, else those
+    """Pairs of items about one image whose texts may be alike: all pairs of few items, else those
     that MinHash finds."""
     if len(positions) <= _MAX_PAIRED:
         yield from combinations(positions, 2)
         return
     # Equal questions first: chained to the first with each key, so that a question that stands a
-    # thousand times about one picture makes a thousand pairs and not half a million.
+    # thousand times about one image makes a thousand pairs and not half a million.
     groups: dict[str, list[int]] = defaultdict(list)
     for position in positions:
         groups[items[position].question].append(position)
@@ -119,7 +119,7 @@ def _pairs_between(
 def make_clusters(
     read: ReadItems, pairs: Iterable[ItemPair], keep: str, sizes: Mapping[str, int]
 ) -> list[DuplicateCluster]:
-    """Items joined by duplicate pairs. `sizes`: pixels of each picture, by digest."""
+    """Items joined by duplicate pairs. `sizes`: pixels of each image, by digest."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -150,8 +150,8 @@ def _pick_kept(group: Sequence[ItemFacts], keep: str, sizes: Mapping[str, int]) 
     return group[0]
 
 
-def picture_pairs(read: ReadItems, graph: PictureGraph) -> list[PicturePair]:
-    """Every pair of near-duplicate pictures, with the items that each belongs to."""
+def image_pairs(read: ReadItems, graph: ImageGraph) -> list[ImagePair]:
+    """Every pair of near-duplicate images, with the items that each belongs to."""
     users: dict[str, list[str]] = defaultdict(list)
     for item in read.items:
         for digest in dict.fromkeys(item.media):
@@ -160,5 +160,5 @@ def picture_pairs(read: ReadItems, graph: PictureGraph) -> list[PicturePair]:
     for left, others in graph.near.items():
         for right, match in others.items():
             if left < right:
-                pairs.append(PicturePair(left, right, match, tuple(users[left]), tuple(users[right])))
+                pairs.append(ImagePair(left, right, match, tuple(users[left]), tuple(users[right])))
     return sorted(pairs, key=lambda pair: (pair.match.distance, pair.left, pair.right))

@@ -1,4 +1,4 @@
-"""Quality control of items by what models answer: without the picture, and with it.
+"""Quality control of items by what models answer: without the image, and with it.
 
 `filtering` is the step, `model_runs` the runs it makes, `verdicts` what runs say about each item,
 `rules` what flags an item, and how many items if models guessed, `judging` the rules over all

@@ -80,10 +80,10 @@ def filter_items(
     options: FilterOptions = FilterOptions(),  # noqa: B008 - frozen
     reports: Reports = Reports(),  # noqa: B008 - frozen
 ) -> FilterResult:
-    """Flag the items that models answer without the picture, and those that none answers with it;
+    """Flag the items that models answer without the image, and those that none answers with it;
     write a data set folder with a decision about every item.
 
-    `text_only` models are asked without pictures, `vision` models with them; `runs` are stored runs
+    `text_only` models are asked without images, `vision` models with them; `runs` are stored runs
     whose `run.json` says which they are. Raises UsageError, DataError, and RunInterrupted on
     Ctrl-C; the same call goes on from there. MMBench Sec. 3.2, SEED-Bench-H Sec. 3.4.1.
     """

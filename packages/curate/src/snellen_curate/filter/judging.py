@@ -16,9 +16,9 @@ from snellen.core.errors import UsageError
 from snellen_curate.filter.rules import FORMS, KINDS, Judgement, ModelKind, Rule, check_rule, flag_probabilities, judge
 from snellen_curate.filter.verdicts import EvidenceReader, ItemIndex, ItemVerdict, RunVerdicts, join_pairs
 
-UNREADABLE, NO_PICTURE, NO_ANSWER = "unreadable", "no picture", "no answer"
+UNREADABLE, NO_IMAGE, NO_ANSWER = "unreadable", "no picture", "no answer"
 _MIN_MEDIA_SHARE = 0.9
-"""If this share of the items has a picture or video, an item without one is flagged; with fewer,
+"""If this share of the items has an image or video, an item without one is flagged; with fewer,
 the data are a mixture."""
 
 
@@ -26,7 +26,7 @@ class ItemProblem(NamedTuple):
     """Why no model can be judged by an item."""
 
     rule: str
-    """`unreadable` (the row, its picture or its video), `no picture` or `no answer`."""
+    """`unreadable` (the row, its image or its video), `no image` or `no answer`."""
     reason: str
 
 
@@ -126,7 +126,7 @@ def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, It
     if with_media >= _MIN_MEDIA_SHARE * len(index):
         reason = f"it has no picture, as {with_media} of {len(index)} items have"
         for position in (~index.rows["has_media"]).nonzero()[0].tolist():
-            problems.setdefault(position, ItemProblem(NO_PICTURE, reason))
+            problems.setdefault(position, ItemProblem(NO_IMAGE, reason))
     for position in (~index.rows["has_gold"]).nonzero()[0].tolist():
         problems.setdefault(position, ItemProblem(NO_ANSWER, "the data have no answer to it"))
     return problems

@@ -1,4 +1,4 @@
-"""The runs that a filter makes: each model on all items, with the pictures or without.
+"""The runs that a filter makes: each model on all items, with the images or without.
 
 They are ordinary runs, in the folder `runs` of the step: resumed, budgeted and viewed as any other.
 """
@@ -50,7 +50,7 @@ def run_models(
     options: FilterOptions,
     reports: Reports,
 ) -> list[tuple[ModelKind, RunFolder]]:
-    """Run the text-only models without pictures, then the vision models with them.
+    """Run the text-only models without images, then the vision models with them.
 
     `folder` is the step's. `has_problems`: some rows cannot be asked, so that the others are
     written to a file of their own. A budget is for all models together. Raises UsageError, and

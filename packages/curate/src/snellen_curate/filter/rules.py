@@ -25,7 +25,7 @@ from snellen.core.sample import Sample
 
 ModelKind = Literal["text-only", "vision"]
 KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
-"""`text-only`: asked without pictures; `vision`: asked with them."""
+"""`text-only`: asked without images; `vision`: asked with them."""
 MODEL_FLAGS: Mapping[ModelKind, str] = {"text-only": "--text-only", "vision": "-m"}
 """The flags that name models of a kind."""
 

@@ -19,7 +19,7 @@ from snellen.data_sets.step import Status
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
-from snellen_curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE, JudgedItems, JudgedRule
+from snellen_curate.filter.judging import NO_ANSWER, NO_IMAGE, UNREADABLE, JudgedItems, JudgedRule
 from snellen_curate.filter.rules import Judgement, ModelKind, expected_flags
 from snellen_curate.filter.verdicts import ItemVerdict, RunVerdicts
 
@@ -94,7 +94,7 @@ class FilterResult(Struct, frozen=True):
     undecided: int
     """Too few models replied; the next start asks again."""
     problems: dict[str, int]
-    """Items that no model can be judged by, flagged too: `unreadable`, `no picture`, `no answer`.
+    """Items that no model can be judged by, flagged too: `unreadable`, `no image`, `no answer`.
     """
     rules: tuple[RuleCount, ...]
     models: tuple[ModelCount, ...]
@@ -219,7 +219,7 @@ def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
 
 
 _NO_VALUE = "(none)"
-_PROBLEMS = {UNREADABLE: "a row or picture that cannot be read", NO_PICTURE: "no picture", NO_ANSWER: "no answer"}
+_PROBLEMS = {UNREADABLE: "a row or picture that cannot be read", NO_IMAGE: "no picture", NO_ANSWER: "no answer"}
 _KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
 _RULE_COLUMNS = (
     Column("rule"),

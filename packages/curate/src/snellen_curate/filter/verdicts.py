@@ -34,7 +34,7 @@ from snellen_curate.filter.rules import ModelKind, guess_of
 T = TypeVar("T")
 
 _BLIND = ("blind", "black")
-"""Controls under which a model sees nothing of the pictures; the second is how MMT-Bench asks
+"""Controls under which a model sees nothing of the images; the second is how MMT-Bench asks
 models that need one."""
 _PAIR = 2
 
@@ -102,7 +102,7 @@ class RunVerdicts:
     unknown: int = 0
     """Samples of the run that the data do not have."""
     media_failures: tuple[int, ...] = ()
-    """Positions of items whose picture or video could not be read when they were asked."""
+    """Positions of items whose image or video could not be read when they were asked."""
 
 
 def index_items(table: ItemTable, columns: Sequence[str], circular: bool, pairs: bool = True) -> ItemIndex:
@@ -167,7 +167,7 @@ def content_hash(sample: Sample | _JudgedRecord) -> int:
 
 
 def run_kind(run: RunFolder) -> ModelKind:
-    """Whether a run's model was asked with the pictures, by `run.json`.
+    """Whether a run's model was asked with the images, by `run.json`.
 
     Raises UsageError for a run under another control, which is neither."""
     info = run.info
@@ -301,7 +301,7 @@ class EvidenceReader(ExitStack):
         return tuple(self._read_run(run, position) for run in self._runs)
 
     def media_failure(self, run: RunVerdicts, position: int) -> str:
-        """Why a run could not read the picture of an item."""
+        """Why a run could not read the image of an item."""
         return self._read_run(run, position).verdict.removeprefix(f"{_NO_REPLY}: ")
 
     def _read_run(self, run: RunVerdicts, position: int) -> Evidence:

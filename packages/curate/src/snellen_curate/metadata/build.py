@@ -30,7 +30,7 @@ from snellen.data_sets.items import Item
 from snellen.data_sets.step import STEP_FILE, Step, open_step
 from snellen.settings import Settings
 from snellen_curate.asking import Job, Models, Result, model_setting, open_models
-from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, join_pictures
+from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, join_images
 from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
 from snellen_curate.metadata.distractors import WRITER, WRITTEN, WriterSettings, find_strategy, read_settings
 from snellen_curate.metadata.drafts import Drafter, MediaFiles, QuestionDraft
@@ -310,9 +310,9 @@ def place_options(draft: QuestionDraft, place: int) -> Item:
     cells = {
         "source": record.source,
         # Candidates of other records have the licence of the source at most.
-        "license": join_pictures([draft.license if mine or not record.license else "" for mine in own]),
-        AUTHOR_COLUMN: join_pictures([record.author if mine else "" for mine in own]),
-        URL_COLUMN: join_pictures([record.url if mine else "" for mine in own]),
+        "license": join_images([draft.license if mine or not record.license else "" for mine in own]),
+        AUTHOR_COLUMN: join_images([record.author if mine else "" for mine in own]),
+        URL_COLUMN: join_images([record.url if mine else "" for mine in own]),
         "record": record.id,
         "image type": ", ".join(template.image_types or record.image_types),
         "capability": ", ".join(template.capabilities or record.capabilities),

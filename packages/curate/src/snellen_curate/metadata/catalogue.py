@@ -211,12 +211,12 @@ class TemplatePool:
         return self._plans[source]
 
     def known_boxes(self, source: str) -> KnownBoxes:
-        """The boxes that the template asks for in pictures of a source."""
+        """The boxes that the template asks for in images of a source."""
         return self._boxes.setdefault(source, KnownBoxes())
 
     @property
     def _answers_are_labels(self) -> bool:
-        """Whether a record's category space is about the answers. That of a picture of a dog says
+        """Whether a record's category space is about the answers. That of an image of a dog says
         nothing about its weather."""
         return self.template.answer not in ("relation", "answer", "text", "number") and (
             not self.template.answer.startswith("annotation.")

@@ -45,7 +45,7 @@ class DistractorContext:
     tree: CategoryTree
     """The category space of the record."""
     size: tuple[int, int]
-    """Width and height of the first picture, in pixels; 0 if there is no picture."""
+    """Width and height of the first image, in pixels; 0 if there is no image."""
     others: OtherRecords
     frequencies: AnswerFrequencies
     """How often each answer is right among the records of the source."""
@@ -100,7 +100,7 @@ def _propose_categories(context: DistractorContext, settings: CategorySettings) 
             yield from context.plan.draw_wrong(gold, wrong, context.rng)
         yield from _shuffle(context, settings, tree.labels)
         return
-    # What is true of the picture takes no place among the nearest.
+    # What is true of the image takes no place among the nearest.
     nearest = _nearest_labels(context, settings, gold, true)
     if settings.near != "hierarchy" and nearest:
         # Labels that are all near the right one show it by being in their middle; so they are those
@@ -172,13 +172,13 @@ def _similar_answers(context: DistractorContext, text: str, among: int) -> list[
 
 
 def _is_about_another(context: DistractorContext, record: MetadataRecord) -> bool:
-    """Whether a record is about other pictures: what is written about the same is true of it."""
+    """Whether a record is about other images: what is written about the same is true of it."""
     same = set(record.images) & set(context.record.images)
     return record.id != context.record.id and not same
 
 
-def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
-    """Pictures that other records are looking for; with a label, those of another label."""
+def _propose_images(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    """Images that other records are looking for; with a label, those of another label."""
     record = context.record
     for other in context.others.at_random(context.rng):
         if other.id == record.id or len(other.images) < 2 or set(other.images) & set(record.images):
@@ -213,7 +213,7 @@ def _propose_boxes(context: DistractorContext, settings: perturbations.BoxSettin
 
 
 def _propose_other_objects(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
-    """Boxes of objects of another label in the same picture."""
+    """Boxes of objects of another label in the same image."""
     box = context.target.box
     others = [
         other.corners
@@ -250,7 +250,7 @@ def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterato
 STRATEGIES: dict[str, DistractorStrategy] = {
     "categories": DistractorStrategy(CategorySettings, _propose_categories),
     "other_items": DistractorStrategy(OtherItemSettings, _propose_other_items, of_any_length=True),
-    "pictures": DistractorStrategy(NoSettings, _propose_pictures),
+    "pictures": DistractorStrategy(NoSettings, _propose_images),
     "numbers": DistractorStrategy(perturbations.NumberSettings, _propose_numbers),
     "boxes": DistractorStrategy(perturbations.BoxSettings, _propose_boxes),
     "other_objects": DistractorStrategy(NoSettings, _propose_other_objects),
@@ -282,7 +282,7 @@ def read_settings(name: str, settings: type[Struct], given: Mapping[str, Any]) -
     try:
         return msgspec.convert(dict(given), settings)
     except msgspec.ValidationError as error:
-        known = ", ".join(settings.__struct_fields__) or "none"
+        known = ", ".join(settings.__struct_encode_fields__) or "none"
         raise UsageError(f"the strategy {name}: {error}; its settings: {known}") from error
 
 
@@ -294,7 +294,7 @@ _POOL = 3
 
 @dataclass(frozen=True, slots=True)
 class OptionFilter:
-    """What a wrong option must not be: the right one, another option, or true of the picture."""
+    """What a wrong option must not be: the right one, another option, or true of the image."""
 
     taken: set[str]
     groups: dict[str, str]
@@ -366,9 +366,9 @@ _SETTINGS = Generation(max_new_tokens=1024)
 _MAX_TRUE = 50
 
 
-class WriterSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    picture: bool = True
-    """Whether the model is shown the picture."""
+class WriterSettings(Struct, frozen=True, forbid_unknown_fields=True, rename={"image": "picture"}):
+    image: bool = True
+    """Whether the model is shown the image."""
     extra: Annotated[int, Meta(ge=0)] = 2
     """Options asked for beyond those needed, because some may not be usable."""
 
@@ -390,7 +390,7 @@ def write_options(
     """Ask the writer for wrong options. Raises NotJson and AskFailed."""
     count = template.max_options - 1
     number = count + settings.extra
-    images = [ref for ref in media if ref.kind == "image"] if settings.picture else []
+    images = [ref for ref in media if ref.kind == "image"] if settings.image else []
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in images}
     instruction = template.instruction or INSTRUCTION.format(count=number)
     parts = [instruction]

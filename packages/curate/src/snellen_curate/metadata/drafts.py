@@ -41,7 +41,7 @@ class QuestionDraft:
     wrong: tuple[str, ...]
     media: tuple[MediaRef, ...]
     candidates: tuple[MediaRef, ...] = ()
-    """For retrieval, the pictures of the right option and of the wrong ones, in this order."""
+    """For retrieval, the images of the right option and of the wrong ones, in this order."""
     strategies: tuple[str, ...] = ()
     """Names of the strategies that wrong options came from."""
 
@@ -53,7 +53,7 @@ class QuestionDraft:
 
 @dataclass(frozen=True, slots=True)
 class MediaFiles:
-    """The pictures and videos that records name, checked when they are used."""
+    """The images and videos that records name, checked when they are used."""
 
     folders: MediaFolders
     digests: FileDigests
@@ -72,7 +72,7 @@ class MediaFiles:
         return tuple(images)
 
     def image(self, name: str, record: str) -> MediaRef:
-        """A picture whose bytes were looked at. Raises MediaError."""
+        """An image whose bytes were looked at. Raises MediaError."""
         ref = locate_image(name, self.folders, self.digests, f"{self.where}, record {record}")
         check_image(ref.source.read(), max_image_pixels())
         return ref
@@ -216,15 +216,15 @@ class Drafter:
         return _note_strategies(proposals, used)
 
     def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | Exclusion:
-        """A retrieval question: the query alone, and the candidates as pictures."""
+        """A retrieval question: the query alone, and the candidates as images."""
         try:
-            pictures = [self.media.image(name, draft.record.id) for name in draft.wrong]
+            images = [self.media.image(name, draft.record.id) for name in draft.wrong]
         except MediaError as error:
             return Exclusion("picture", str(error))
-        digests = {ref.digest for ref in (*pictures, *draft.media)}
-        if len(digests) < len(pictures) + len(draft.media):
+        digests = {ref.digest for ref in (*images, *draft.media)}
+        if len(digests) < len(images) + len(draft.media):
             return Exclusion("options", "two of the candidate pictures are the same")
-        return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
+        return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *images))
 
 
 def _note_strategies(proposals: Iterable[tuple[str, Iterator[str]]], used: dict[str, str]) -> Iterator[str]:
@@ -236,7 +236,7 @@ def _note_strategies(proposals: Iterable[tuple[str, Iterator[str]]], used: dict[
 
 
 def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> Exclusion | None:
-    """Boxes and points that do not fit the picture as it is."""
+    """Boxes and points that do not fit the image as it is."""
     if not (record.boxes or record.keypoints) or not size[0]:
         return None
     if record.width and (record.width, record.height) != size:

@@ -5,7 +5,7 @@ often each answer is offered.
 comprises the same number of samples" (MMT-Bench, Sec. 3.2).
 
 An answer can be wrong as often as it is right: a label that is always wrong, or a count that is
-rarely right, tells a reader without the picture which option it is not. No answer may be the key of
+rarely right, tells a reader without the image which option it is not. No answer may be the key of
 more than 1 in k questions with k options, as it would be right more often than chance even if every
 question offered it: `plan_answers` says how many of its questions are kept. Then sets of k options
 are drawn in which each answer is k times as often as it is the key, and the key is any of a set's

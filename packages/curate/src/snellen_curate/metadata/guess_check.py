@@ -32,13 +32,13 @@ _MIN_OFFERED = 20
 """Questions with an answer among their options, below which it is not tested by itself."""
 _LEVEL = 0.025
 """The largest p of the probe for which a subtask is named: that of one side of a 95 % interval,
-which is wider where questions about one picture are answered alike."""
+which is wider where questions about one image are answered alike."""
 _MOST_RULES = 3
 """Rules of a subtask that are printed."""
 
 
 class RuleFigures(Struct, omit_defaults=True):
-    """A rule by which an option is chosen without the picture, such as the longest; see
+    """A rule by which an option is chosen without the image, such as the longest; see
     `snellen curate statistics`."""
 
     n: int
@@ -159,7 +159,7 @@ def _probe(drafts: Sequence[QuestionDraft], seed: int) -> ProbeScore | None:
 
 
 def _to_questions(drafts: Sequence[QuestionDraft], seed: int) -> list[SampledQuestion]:
-    """The questions with the right options at balanced places; those about one picture are one
+    """The questions with the right options at balanced places; those about one image are one
     cluster. None for candidates, which are no texts."""
     places = balance_positions([(draft.template.subtask, draft.size) for draft in drafts], seed)
     clusters: dict[str, int] = {}

@@ -4,11 +4,11 @@
 to the GT using Python scripts" (MMT-Bench, Appendix I.2).
 
 Options that are all changed from the right one leave it in their middle, where a reader without the
-picture finds it. So the right one is changed into a hidden one first, and the options are made of
+image finds it. So the right one is changed into a hidden one first, and the options are made of
 that: right and wrong ones lie around it alike. The hidden one is not offered.
 
 Wrong boxes are as large, as far from the middle and as often at a border as right ones: they are
-right boxes of other pictures of the same data set, drawn near a hidden one that is near the right
+right boxes of other images of the same data set, drawn near a hidden one that is near the right
 one. With chances in proportion to p(o) s(o, h) / Z(o), where p is how often a box is asked for, s
 how near two boxes are and Z its sum over all boxes, a set of options and a hidden box h are equally
 likely whichever of the options is the right one.
@@ -242,7 +242,7 @@ def _move_points(
 
 
 def _reflect(number: float, bound: int) -> float:
-    """A coordinate beyond a border as far within it; a picture of unknown size has no border."""
+    """A coordinate beyond a border as far within it; an image of unknown size has no border."""
     return max(0.0, min(abs(number), 2 * bound - abs(number))) if bound else number
 
 
@@ -254,14 +254,14 @@ def _swap_sides(points: dict[str, tuple[float, float]]) -> dict[str, tuple[float
     }
 
 
-PictureSize = tuple[int, int]
+ImageSize = tuple[int, int]
 """Width and height in pixels; (0, 0) if nobody knows."""
 _MAX_KNOWN = 1_000
 """Right boxes of a source that are drawn from."""
 _MIN_KNOWN = 20
 """Fewer are too few to draw from: the right box is moved instead."""
 _AREA_SCALE, _PLACE_SCALE = 1.0, 0.2
-"""How near boxes are: a factor of e in area, a fifth of the picture in place."""
+"""How near boxes are: a factor of e in area, a fifth of the image in place."""
 _OTHER_LABEL = 0.2
 """How near a box of another label is, beside one of the same: kinds of objects have their forms."""
 _TRIES = 200
@@ -275,15 +275,15 @@ class BoxSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KnownBoxes:
-    """The right boxes of a source, as shares of their pictures."""
+    """The right boxes of a source, as shares of their images."""
 
     def __init__(self) -> None:
         self._labels: list[str] = []
         self._corners = array("d")
         self._shares = array("d")
 
-    def add(self, label: str, box: Corners, size: PictureSize, share: float) -> None:
-        """Add a box of a picture of known size; `share` is the chance that it is asked for."""
+    def add(self, label: str, box: Corners, size: ImageSize, share: float) -> None:
+        """Add a box of an image of known size; `share` is the chance that it is asked for."""
         if size[0] and size[1] and len(self._labels) < _MAX_KNOWN:
             self._labels.append(label)
             self._shares.append(share)
@@ -294,7 +294,7 @@ class KnownBoxes:
         """Whether they are enough to draw from."""
         return len(self._labels) >= _MIN_KNOWN
 
-    def draw(self, label: str, gold: Corners, size: PictureSize, count: int, rng: Random) -> list[Corners]:
+    def draw(self, label: str, gold: Corners, size: ImageSize, count: int, rng: Random) -> list[Corners]:
         """Up to `count` boxes that could be in the place of a right one, in pixels."""
         scale = np.array([*size, *size])
         near = self._nearness(np.array(gold) / scale, label)
@@ -333,14 +333,14 @@ class KnownBoxes:
 def wrong_boxes(
     label: str,
     gold: Corners,
-    size: PictureSize,
+    size: ImageSize,
     also_right: Sequence[Corners],
     known: KnownBoxes,
     settings: BoxSettings,
     count: int,
     rng: Random,
 ) -> Iterator[Corners]:
-    """Boxes of whole pixels in the picture, of which no two, and none with a right one, overlap by
+    """Boxes of whole pixels in the image, of which no two, and none with a right one, overlap by
     more than `max_iou`; they may be fewer than `count`."""
     # A large box overlaps most others. If one went on until it had enough, it would be right more
     # often than it is wrong; so as many are drawn for each.
@@ -360,8 +360,8 @@ def wrong_boxes(
             yield box
 
 
-def _move_box(box: Corners, size: PictureSize, step: float, rng: Random) -> Corners:
-    """A box of another size and place, in whole pixels; edges at the border of the picture stay.
+def _move_box(box: Corners, size: ImageSize, step: float, rng: Random) -> Corners:
+    """A box of another size and place, in whole pixels; edges at the border of the image stay.
     A `step` of 1 is up to its own length."""
     scale = math.exp(rng.uniform(-0.5, 0.5) * step)
     left, right = _move_edges(box[0], box[2], size[0], scale, rng.uniform(-step, step))
@@ -370,7 +370,7 @@ def _move_box(box: Corners, size: PictureSize, step: float, rng: Random) -> Corn
 
 
 def _move_edges(low: float, high: float, bound: int, scale: float, step: float) -> tuple[float, float]:
-    """The edges along one axis of a picture that ends at `bound`; 0 is an unknown end."""
+    """The edges along one axis of an image that ends at `bound`; 0 is an unknown end."""
     at_start, at_end = low < 0.5, bound > 0 and high > bound - 0.5
     if at_start and at_end:
         return low, high

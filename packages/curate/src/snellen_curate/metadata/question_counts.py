@@ -37,7 +37,7 @@ class RecordOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     items: tuple[str, ...] = ()
     """Ids of the items made of it."""
     rule: str = ""
-    """Why there is none: `not drawn`, `template`, `picture`, `licence`, ..."""
+    """Why there is none: `not drawn`, `template`, `image`, `licence`, ..."""
     reason: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Metadata records: what is known about one picture, video, or group of pictures, in one format
+"""Metadata records: what is known about one image, video, or group of images, in one format
 whatever data set it came from.
 
 MMT-Bench keeps for each sample its image path, data source, subtask, meta-task, question template,
@@ -25,7 +25,7 @@ Corners = tuple[float, float, float, float]
 
 
 class ObjectBox(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An object of the first picture."""
+    """An object of the first image."""
 
     label: str
     """Empty for a region that only `expression` describes."""
@@ -37,7 +37,7 @@ class ObjectBox(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
 
 class Keypoints(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Named points of an object of the first picture, in pixels. Points that are not visible are
+    """Named points of an object of the first image, in pixels. Points that are not visible are
     left out."""
 
     label: str
@@ -53,7 +53,7 @@ class ObjectRelation(Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class MetadataRecord(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One line of a metadata file. All fields but `id`, `source` and the pictures are optional: a
+    """One line of a metadata file. All fields but `id`, `source` and the images are optional: a
     template takes the records that have what it asks for."""
 
     id: str
@@ -63,11 +63,11 @@ class MetadataRecord(Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Paths, relative to the folder of the file."""
     video: str = ""
     license: str = ""
-    """Of this picture, where it differs from its source's."""
+    """Of this image, where it differs from its source's."""
     author: str = ""
-    """Of this picture, as its licence asks to name."""
+    """Of this image, as its licence asks to name."""
     url: str = ""
-    """Where this picture was published."""
+    """Where this image was published."""
     subtask: str = ""
     """Empty: for the templates of any subtask."""
     task: str = ""
@@ -79,11 +79,11 @@ class MetadataRecord(Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     capabilities: tuple[str, ...] = ()
     width: int = 0
     height: int = 0
-    """Of the first picture, in pixels; 0 if unknown."""
+    """Of the first image, in pixels; 0 if unknown."""
     label: str = ""
-    """What the picture shows, of a category space."""
+    """What the image shows, of a category space."""
     labels: tuple[str, ...] = ()
-    """Everything else of the category space that is true of the picture. None of it becomes a wrong
+    """Everything else of the category space that is true of the image. None of it becomes a wrong
     option."""
     space: str = ""
     """The name of the category space, which the header lists."""
@@ -97,7 +97,7 @@ class MetadataRecord(Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     number: str = ""
     """A number as it is to be answered, e.g. `12`, `3.5 kg`."""
     text: str = ""
-    """The text in the picture."""
+    """The text in the image."""
     captions: tuple[str, ...] = ()
     expression: str = ""
     """A referring expression; `boxes[0]` is what it refers to."""
@@ -145,7 +145,7 @@ def count_labels(record: MetadataRecord) -> Mapping[str, int]:
 
 
 def labels_of(record: MetadataRecord) -> Iterator[str]:
-    """Every label that is true of the record's pictures; some may come twice."""
+    """Every label that is true of the record's images; some may come twice."""
     if record.label:
         yield record.label
     yield from record.labels
@@ -175,7 +175,7 @@ def record_problem(record: MetadataRecord, header: MetadataHeader) -> Exclusion 
 
 
 def geometry_problem(record: MetadataRecord, width: int, height: int) -> Exclusion | None:
-    """The first box or point that cannot lie in a picture of this size; 0 is an unknown size."""
+    """The first box or point that cannot lie in an image of this size; 0 is an unknown size."""
     right, bottom = width or math.inf, height or math.inf
     size = f"a picture of {width} x {height} pixels"
     for number, box in enumerate(record.boxes, 1):

@@ -45,7 +45,7 @@ class CategoryTree:
                 self._below.setdefault(option_key(name), []).append(label)
 
     def also_true(self, label: str) -> tuple[str, ...]:
-        """What a picture of `label` may also be said to show: its ancestors (a poodle is a dog)
+        """What an image of `label` may also be said to show: its ancestors (a poodle is a dog)
         and its descendants (a dog may be a poodle)."""
         return (*self._paths.get(label, ()), *self._below.get(option_key(label), ()))
 

@@ -84,7 +84,7 @@ def find_targets(
 
 
 def true_labels(record: MetadataRecord, tree: CategoryTree) -> tuple[str, ...]:
-    """The labels of the picture with what each implies in the hierarchy."""
+    """The labels of the image with what each implies in the hierarchy."""
     labels = dict.fromkeys(labels_of(record))
     return tuple(dict.fromkeys(name for label in labels for name in (label, *tree.also_true(label))))
 
@@ -103,10 +103,10 @@ def _targets(record: MetadataRecord, answer: str, tree: CategoryTree, rng: Rando
     elif answer == "sequence":
         yield QuestionTarget("", ", ".join(record.sequence))
     elif answer == "picture":
-        # The options are candidates by number; which pictures they are is up to the strategy.
+        # The options are candidates by number; which images they are is up to the strategy.
         yield QuestionTarget("", record.images[1])
     elif answer == "caption":
-        # Captions of one picture say the same: any one of them is asked for, as any one of
+        # Captions of one image say the same: any one of them is asked for, as any one of
         # another picture's becomes a wrong option.
         yield QuestionTarget("", rng.choice(record.captions), true=record.captions)
     else:

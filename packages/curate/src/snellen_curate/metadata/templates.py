@@ -7,7 +7,7 @@ the wrong options come from.
     subtask = "object counting"
     task = "counting"
     answer = "count"
-    questions = ["How many {label}s are in the picture?", "Count the {label}s in the picture."]
+    questions = ["How many {label}s are in the image?", "Count the {label}s in the image."]
     options = [4, 8]
     distractors = [{ by = "numbers", spread = 3 }]
 """

@@ -40,7 +40,7 @@ class Publication(Struct, frozen=True, kw_only=True):
     licences: dict[str, int]
     """Number of items by licence; "" for those without."""
     conditions: str
-    """What the licences of all pictures ask together, a sentence."""
+    """What the licences of all images ask together, a sentence."""
     held_out: str = ""
     """Name of the split without answers."""
     share: float | None = None

@@ -1,8 +1,8 @@
 """Choose the questions whose answers are kept back: a share of each ability, by a seed.
 
-Questions of one unit, and questions about one picture, stay together: otherwise the public part
-would show pictures of the part that is kept back. A hint, an id, a source or the text chunks of a
-picture file are published with the question: where one of them states the answer, the question
+Questions of one unit, and questions about one image, stay together: otherwise the public part
+would show images of the part that is kept back. A hint, an id, a source or the text chunks of a
+image file are published with the question: where one of them states the answer, the question
 cannot be held out.
 """
 
@@ -26,7 +26,7 @@ class SplitCandidate:
     ability: str
     unit: str = ""
     media: tuple[str, ...] = ()
-    """Digests of its pictures and videos."""
+    """Digests of its images and videos."""
     must_be_public: bool = False
 
 
@@ -73,7 +73,7 @@ def _quotas(sizes: Mapping[str, int], share: float) -> dict[str, int]:
 
 
 def _clusters(items: Iterable[SplitCandidate]) -> list[list[SplitCandidate]]:
-    """Items that share a unit or any one picture, directly or through others, together."""
+    """Items that share a unit or any one image, directly or through others, together."""
     parents: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -99,10 +99,10 @@ _SHORTEST = 3
 _STATED = r"(?:answer|key|solution|correct(?: option| choice)?)\s*(?:is|=|:|：)\s*\(?"
 
 
-def find_giveaways(sample: Sample, cells: Mapping[str, str], pictures: Mapping[str, Iterable[str]]) -> list[str]:
+def find_giveaways(sample: Sample, cells: Mapping[str, str], images: Mapping[str, Iterable[str]]) -> list[str]:
     """Clauses on where the answer is stated; empty if nowhere.
 
-    `cells` are the other columns that would be published, `pictures` the texts in the files of its
+    `cells` are the other columns that would be published, `images` the texts in the files of its
     images (`picture_texts`) by their digest.
     """
     texts = {"the question": sample.question, "the hint": sample.hint}
@@ -112,7 +112,7 @@ def find_giveaways(sample: Sample, cells: Mapping[str, str], pictures: Mapping[s
     names = {"the id": sample.id, **{f"the column {name}": text for name, text in cells.items()}}
     answers = [text for text in _answer_texts(sample) if len(text) >= _SHORTEST]
     places += [where for where, text in names.items() if _contains_any(text, answers)]
-    for digest, hidden_texts in pictures.items():
+    for digest, hidden_texts in images.items():
         if any(_contains_any(text, answers) for text in hidden_texts):
             places.append(f"the metadata of picture {digest[:12]}")
     return places
@@ -135,7 +135,7 @@ def _contains_any(text: str, answers: list[str]) -> bool:
     )
 
 
-def picture_texts(data: bytes) -> Iterator[str]:
+def image_texts(data: bytes) -> Iterator[str]:
     """Texts in an image file that no viewer shows: PNG text chunks, comments, EXIF and XMP."""
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""Licences of pictures and questions: names checked against SPDX, one table per source."""
+"""Licences of images and questions: names checked against SPDX, one table per source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from snellen.core.errors import DataError, UsageError
 from snellen.data.toml_files import read_packaged, read_toml
-from snellen_curate.attribution import licence_at, own_licence, split_pictures
+from snellen_curate.attribution import licence_at, own_licence, split_images
 
 SOURCE_COLUMN = "source"
 ANY_SOURCE = "*"
@@ -27,15 +27,15 @@ _HUB_PLAIN, _HUB_GNU, _FREE = (
 
 
 class SourceLicence(Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of the licence table: what pictures of one source may be used for."""
+    """An entry of the licence table: what images of one source may be used for."""
 
     licence: str = ""
     url: str = ""
     attribution: str = ""
     override: bool = False
-    """Whether `licence` counts where a picture states another one too."""
+    """Whether `licence` counts where an image states another one too."""
     names: dict[str, str] = {}
-    """What pictures of the source state, in the source's words: the SPDX licence of each."""
+    """What images of the source state, in the source's words: the SPDX licence of each."""
 
 
 class LicenceTable(dict[str, SourceLicence]):
@@ -96,13 +96,13 @@ def _check_entry(entry: SourceLicence, where: str) -> SourceLicence:
     )
 
 
-def licences_of(cells: Mapping[str, str], table: LicenceTable, pictures: int) -> list[str]:
-    """The licence of each of an item's pictures as its row or the table has it, not yet checked; ""
+def licences_of(cells: Mapping[str, str], table: LicenceTable, images: int) -> list[str]:
+    """The licence of each of an item's images as its row or the table has it, not yet checked; ""
     if neither does."""
     entry = table.entry(cells.get(SOURCE_COLUMN, UNKNOWN_SOURCE))
     return [
         entry.licence if entry.override else entry.names.get(own, own) or entry.licence
-        for own in split_pictures(own_licence(cells), max(pictures, 1))
+        for own in split_images(own_licence(cells), max(images, 1))
     ]
 
 
@@ -115,7 +115,7 @@ def hub_licences(licences: Iterable[str]) -> list[str]:
 
 
 def strictest_conditions(counts: Mapping[str, int]) -> str:
-    """What the licences of a set ask together, in a sentence; `counts`: pictures by SPDX licence,
+    """What the licences of a set ask together, in a sentence; `counts`: images by SPDX licence,
     "" for those without one."""
     asked: Counter[str] = Counter()
     for licence, count in counts.items():

@@ -50,7 +50,7 @@ class PublishOptions:
     licences: str = ""
     """TOML table of the pictures' licences, by the column `source`."""
     outside: Sequence[str] = ()
-    """Folders outside of the data's own whose pictures may be published."""
+    """Folders outside of the data's own whose images may be published."""
     require_licence: str | None = None
     """If an item has no licence: `REFUSE` to publish, or `DROP` the item; None lists such items."""
     hold_out: float | None = None

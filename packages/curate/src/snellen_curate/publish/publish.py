@@ -141,7 +141,7 @@ class _Writer:
     answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The answers kept back."""
     _names: dict[str, str] = field(default_factory=dict)
-    """Names of the published pictures and videos, by digest."""
+    """Names of the published images and videos, by digest."""
 
     @property
     def public_split(self) -> str:
@@ -343,7 +343,7 @@ class _Writer:
             yield [source, licence, str(count), entry.url or licence_url(licence), entry.attribution]
 
     def _attribution_rows(self) -> Iterator[list[str]]:
-        """A line for each picture and video, in the order of their names, which says nothing."""
+        """A line for each image and video, in the order of their names, which says nothing."""
         yield ["picture", "source", "author", "url", "licence", "licence_url", "attribution", "questions"]
         for digest, name in sorted(self._names.items(), key=lambda named: named[1]):
             one = self.survey.credits[digest]

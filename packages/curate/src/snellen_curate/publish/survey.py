@@ -15,8 +15,8 @@ from snellen.data_sets.decisions import flagged_items, latest_decisions, read_de
 from snellen.data_sets.items import Item, ItemTable, folder_outside, item_kind
 from snellen.data_sets.step import STEP_FILE, outside_before
 from snellen.report.format import plural
-from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, split_pictures
-from snellen_curate.publish.hold_out import SplitCandidate, choose_held_out, find_giveaways, picture_texts
+from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, split_images
+from snellen_curate.publish.hold_out import SplitCandidate, choose_held_out, find_giveaways, image_texts
 from snellen_curate.publish.licences import SOURCE_COLUMN, LicenceTable, check_licence, licences_of
 from snellen_curate.publish.options import DROP, REFUSE, PublishOptions
 from snellen_curate.publish.table_files import Layout, ability_of
@@ -53,8 +53,8 @@ class PublishedEntry(NamedTuple):
 
 
 @dataclass(slots=True)
-class PictureCredit:
-    """Whom a picture or video is of, and under which licence."""
+class ImageCredit:
+    """Whom an image or video is of, and under which licence."""
 
     source: str
     licence: str
@@ -80,8 +80,8 @@ class Survey:
     numbers: dict[str, str] = field(default_factory=dict)
     """Row numbers of the TSV files, by id, the items that are held out last; empty if the ids
     themselves are usable."""
-    credits: dict[str, PictureCredit] = field(default_factory=dict)
-    """By digest of the picture or video."""
+    credits: dict[str, ImageCredit] = field(default_factory=dict)
+    """By digest of the image or video."""
     _candidates: list[SplitCandidate] = field(default_factory=list)
     _readable: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By digest of the media that can be read, the texts in their files if these are searched."""
@@ -107,13 +107,13 @@ class Survey:
     def _look_for_answer(self, item: Item, ability: str) -> None:
         """Note whether an item can be held out: not if its answer stands beside it."""
         sample = item.sample
-        pictures = {ref.digest: self._readable.get(ref.digest, ()) for ref in sample.media}
-        places = find_giveaways(sample, {SOURCE_COLUMN: item.cells.get(SOURCE_COLUMN, "")}, pictures)
+        images = {ref.digest: self._readable.get(ref.digest, ()) for ref in sample.media}
+        places = find_giveaways(sample, {SOURCE_COLUMN: item.cells.get(SOURCE_COLUMN, "")}, images)
         if places:
             reason = f"the answer is stated in {' and '.join(places)}"
             self.findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
         must_be_public = bool(places) or not sample.gold
-        self._candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(pictures), must_be_public))
+        self._candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(images), must_be_public))
 
     def hold_out(self) -> None:
         """Choose the items whose answers are kept back. Raises UsageError if there are none."""
@@ -160,7 +160,7 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     """Look at every item once. Raises UsageError if an item has no licence and licences are
     required, or no item is left."""
     survey = Survey(options, licences, Layout(options.keep), *_earlier_steps(table.folder))
-    outside = _OutsidePictures(table, options.outside)
+    outside = _OutsideImages(table, options.outside)
     for item in table:
         outside.look_at(item)
         survey.look_at(item)
@@ -172,8 +172,8 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     return survey
 
 
-class _OutsidePictures:
-    """Pictures of a user's file that lie outside of its folder, or came from there by an earlier
+class _OutsideImages:
+    """Images of a user's file that lie outside of its folder, or came from there by an earlier
     step: a path or link in somebody else's file may lead to anything on this machine."""
 
     def __init__(self, table: ItemTable, allowed: Sequence[str]) -> None:
@@ -221,7 +221,7 @@ def _unusable(item: Item, readable: dict[str, tuple[str, ...]], *, read_texts: b
         except MediaError as error:
             return ItemFinding("drop", UNREADABLE, str(error))
         is_searched = read_texts and ref.kind == "image"
-        readable[ref.digest] = tuple(picture_texts(data)) if is_searched else ()
+        readable[ref.digest] = tuple(image_texts(data)) if is_searched else ()
     return None
 
 
@@ -240,8 +240,8 @@ def _question_problem(item: Item) -> str:
 
 
 def _licences(item: Item, table: LicenceTable, of_questions: str) -> tuple[list[str], tuple[str, str] | None]:
-    """The SPDX licence of each picture of an item, and the rule and reason if one has none. An item
-    without pictures has the licence of the questions."""
+    """The SPDX licence of each image of an item, and the rule and reason if one has none. An item
+    without images has the licence of the questions."""
     texts = licences_of(item.cells, table, len(item.sample.media))
     if not item.sample.media:
         texts = [texts[0] or of_questions]
@@ -257,13 +257,13 @@ def _licences(item: Item, table: LicenceTable, of_questions: str) -> tuple[list[
     return texts, lacking
 
 
-def _credit(item: Item, licences: Sequence[str], credits: dict[str, PictureCredit]) -> None:
-    """Note whom each picture of an item is of."""
+def _credit(item: Item, licences: Sequence[str], credits: dict[str, ImageCredit]) -> None:
+    """Note whom each image of an item is of."""
     media = item.sample.media
-    authors, urls = (split_pictures(item.cells.get(name, ""), len(media)) for name in (AUTHOR_COLUMN, URL_COLUMN))
+    authors, urls = (split_images(item.cells.get(name, ""), len(media)) for name in (AUTHOR_COLUMN, URL_COLUMN))
     for ref, licence, author, url in zip(media, licences, authors, urls, strict=False):
         source = item.cells.get(SOURCE_COLUMN, "")
-        credit = credits.setdefault(ref.digest, PictureCredit(source, licence, author, url))
+        credit = credits.setdefault(ref.digest, ImageCredit(source, licence, author, url))
         credit.items += 1
 
 

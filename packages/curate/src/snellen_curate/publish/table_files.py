@@ -24,7 +24,7 @@ from snellen.data.tables.arrow_columns import image_type
 from snellen.data.tables.convert import delimited_line
 from snellen.data.toml_files import read_packaged
 from snellen.data_sets.items import TYPE_COLUMN, UNIT_COLUMN, Item, item_kind
-from snellen_curate.attribution import LICENCE_COLUMNS, PICTURE_COLUMNS
+from snellen_curate.attribution import IMAGE_COLUMNS, LICENCE_COLUMNS
 from snellen_curate.publish.licences import SOURCE_COLUMN
 
 LICENCE_COLUMN = "license"
@@ -54,7 +54,7 @@ class Layout:
         self._seen |= {name for name, text in cells.items() if text}
         self.max_images = max(self.max_images, kinds.count("image"))
         self.has_videos |= "video" in kinds
-        self.left_out |= item.cells.keys() - {*cells, *self.kept_columns, *PICTURE_COLUMNS, *LICENCE_COLUMNS}
+        self.left_out |= item.cells.keys() - {*cells, *self.kept_columns, *IMAGE_COLUMNS, *LICENCE_COLUMNS}
 
     @property
     def text_columns(self) -> list[str]:

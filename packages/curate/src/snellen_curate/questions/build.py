@@ -1,7 +1,7 @@
-"""Questions of a folder or manifest of pictures: the whole pipeline (SEED-Bench-H, Sec. 3.4.1).
+"""Questions of a folder or manifest of images: the whole pipeline (SEED-Bench-H, Sec. 3.4.1).
 
-First each picture by itself, many at once: extract, write, check. Then albums, of which several
-pictures are shown. Last, what needs all questions: balance, and the places of the answers.
+First each image by itself, many at once: extract, write, check. Then albums, of which several
+images are shown. Last, what needs all questions: balance, and the places of the answers.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from snellen_curate.questions.extraction import Extractor
 from snellen_curate.questions.extractors.recorded import RecordedExtractor
 from snellen_curate.questions.extractors.table import open_extractor
 from snellen_curate.questions.fact_extraction import FactExtraction
+from snellen_curate.questions.image_job import STEP, ImageJobs
 from snellen_curate.questions.options import QuestionOptions
-from snellen_curate.questions.picture_job import STEP, PictureJobs
 from snellen_curate.questions.question_items import Candidate, all_drafts, balance, build_items
-from snellen_curate.questions.records import PictureRecord, PictureRecords
+from snellen_curate.questions.records import ImageRecord, ImageRecords
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
-from snellen_curate.questions.several_pictures import SOURCES, find_albums, record_id
-from snellen_curate.questions.sources import PictureSource
+from snellen_curate.questions.several_images import SOURCES, find_albums, record_id
+from snellen_curate.questions.sources import ImageSource
 from snellen_curate.questions.writing import CHECKER, REASONER, WRITER
 from snellen_curate.step_options import StepOptions
 
@@ -38,14 +38,14 @@ _DEFAULTS = StepOptions()
 
 
 def make_questions(
-    pictures: PictureSource,
+    images: ImageSource,
     out: Path | str,
     options: QuestionOptions,
     asking: StepOptions = _DEFAULTS,
     *,
     progress: ProgressChoice = None,
 ) -> QuestionsResult:
-    """Make a data set folder of questions about pictures; started again, it goes on.
+    """Make a data set folder of questions about images; started again, it goes on.
 
     The items are written once nothing has failed. Raises UsageError for options, models or a folder
     that cannot be used, and StorageError.
@@ -54,18 +54,18 @@ def make_questions(
         raise UsageError("name the model that writes the questions: -m MODEL")
     extractors = {f"extractor{index}": open_extractor(spec) for index, spec in enumerate(options.extract, 1)}
     with ExitStack() as stack:
-        source = pictures.describe()
+        source = images.describe()
         files = {one.name: one.recorded for one in extractors.values() if isinstance(one, RecordedExtractor)}
-        missing = {name: file.count_missing(pictures) for name, file in files.items()}
+        missing = {name: file.count_missing(images) for name, file in files.items()}
         recorded = {name: file.digest for name, file in files.items()}
         settings = options.settings() | {"recorded": recorded}
         step = stack.enter_context(open_step(out, STEP, settings, source))
-        records = PictureRecords(step.folder)
+        records = ImageRecords(step.folder)
         stack.callback(records.close)
         roles = model_roles(options, extractors)
         models = stack.enter_context(open_models(roles, asking, out, progress=progress))
-        jobs = PictureJobs(FactExtraction(extractors, options.min_nouns, options.max_seconds), options)
-        result = _PictureQuestions(pictures, jobs, step, records, models).make(source.rows)
+        jobs = ImageJobs(FactExtraction(extractors, options.min_nouns, options.max_seconds), options)
+        result = _ImageQuestions(images, jobs, step, records, models).make(source.rows)
         return replace(result, missing={name: count for name, count in missing.items() if count})
 
 
@@ -79,26 +79,24 @@ def model_roles(options: QuestionOptions, extractors: Mapping[str, Extractor]) -
     return roles
 
 
-class _PictureQuestions:
+class _ImageQuestions:
     """One start of the step."""
 
-    def __init__(
-        self, pictures: PictureSource, jobs: PictureJobs, step: Step, records: PictureRecords, models: Models
-    ) -> None:
-        self._pictures, self._jobs, self._options = pictures, jobs, jobs.options
+    def __init__(self, images: ImageSource, jobs: ImageJobs, step: Step, records: ImageRecords, models: Models) -> None:
+        self._images, self._jobs, self._options = images, jobs, jobs.options
         self._step, self._records, self._models = step, records, models
         self._failed = 0
 
     def make(self, total: int) -> QuestionsResult:
-        """Ask about pictures, then albums, then captions; balance, place the answers, and write the
+        """Ask about images, then albums, then captions; balance, place the answers, and write the
         items, unless something is still to be done."""
         for record in self._records.records():
             # A kill may have kept its decisions from the log.
             self._decide(record.decisions)
-        pending = (one for one in self._pictures if one.id not in self._records)
-        self._drive(map(self._jobs.picture_job, pending), "pictures", total - len(self._records))
+        pending = (one for one in self._images if one.id not in self._records)
+        self._drive(map(self._jobs.image_job, pending), "pictures", total - len(self._records))
         if self._goes_on("album"):
-            every = find_albums(self._pictures, self._records, self._options.seed)
+            every = find_albums(self._images, self._records, self._options.seed)
             albums = [album for album in every if album.id not in self._records]
             self._drive(map(self._jobs.album_job, albums), "albums", len(albums))
         if self._goes_on("examples"):
@@ -118,10 +116,10 @@ class _PictureQuestions:
         is_asked = not media or any(one.media == media for one in self._options.dimensions.values())
         return is_asked and not self._failed and not self._models.abort_reason
 
-    def _drive(self, jobs: Iterable[Job[PictureRecord]], title: str, total: int) -> None:
+    def _drive(self, jobs: Iterable[Job[ImageRecord]], title: str, total: int) -> None:
         self._models.drive(jobs, self._add_result, title, max(0, total))
 
-    def _add_result(self, result: Result[PictureRecord]) -> None:
+    def _add_result(self, result: Result[ImageRecord]) -> None:
         """Write a picture's line, then its decisions."""
         if result.value is None:
             self._failed += 1
@@ -134,15 +132,14 @@ class _PictureQuestions:
         """Decide which questions are kept, and write them; returns how many of each dimension."""
         options = self._options
         everything = [
-            Candidate(draft.id, draft.dimension, draft.pictures[-1])
-            for draft in all_drafts(self._records, options.seed)
+            Candidate(draft.id, draft.dimension, draft.images[-1]) for draft in all_drafts(self._records, options.seed)
         ]
         choice = balance(
             everything, per_dimension=options.per_dimension, per_picture=options.per_picture, seed=options.seed
         )
         self._decide(self._final_decisions(choice.left_out))
         if choice.kept:
-            self._step.write_items(build_items(self._pictures, self._records, choice.kept, options.seed))
+            self._step.write_items(build_items(self._images, self._records, choice.kept, options.seed))
         kept = (one.dimension for one in everything if one.id in choice.kept)
         return dict(sorted(Counter(kept).items()))
 
@@ -155,7 +152,7 @@ class _PictureQuestions:
                 rule, reason = next(iter(draft.doubts.items()))
                 yield Decision(draft.id, "flag", STEP, rule, reason, draft.evidence)
             else:
-                reason = f"{draft.dimension}, made from {', '.join(draft.pictures)}"
+                reason = f"{draft.dimension}, made from {', '.join(draft.images)}"
                 yield Decision(draft.id, "add", STEP, rules.WRITTEN, reason, draft.evidence)
 
     def _decide(self, decisions: Iterable[Decision]) -> None:

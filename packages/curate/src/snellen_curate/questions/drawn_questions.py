@@ -1,7 +1,7 @@
 """Questions that are answered by drawing (SEED-Bench-H, part 3: Text-to-Image Generation).
 
 A language model changes a target or an attribute of a caption; a model draws the caption and its
-changes; the four pictures are the options (Sec. 3.3.3). People then filter them: `curate review`.
+changes; the four images are the options (Sec. 3.3.3). People then filter them: `curate review`.
 The items are in the form that `seedbench:version=H,level=L3 --data DIR/items.jsonl` reads.
 """
 
@@ -35,7 +35,7 @@ from snellen.settings import max_image_pixels
 from snellen_curate.asking import AskFailed, Job, Models, Result, ask, ask_json, ask_text, model_setting, open_models
 from snellen_curate.metadata.draw import place_options
 from snellen_curate.questions import rules
-from snellen_curate.questions.picture_job import final_rule
+from snellen_curate.questions.image_job import final_rule
 from snellen_curate.questions.question_items import answer_positions, image_options_item
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen_curate.questions.sources import CAPTION_COLUMNS, kept_cells, unique_ids
@@ -88,7 +88,7 @@ RECORDED = "file:"
 
 
 class RecordedDrawings(ModelDefaults):
-    """Pictures by their captions, from a data file with the columns `caption` and `image`."""
+    """Images by their captions, from a data file with the columns `caption` and `image`."""
 
     def __init__(self, path: str) -> None:
         """Raises UsageError for a file without these columns."""
@@ -96,13 +96,13 @@ class RecordedDrawings(ModelDefaults):
         self.identity = Identity("file", Path(path).name, {"sha256": captions.table.digest})
         self.capabilities = Capabilities(inputs=frozenset({"text"}), outputs=frozenset({"image"}), many_images=False)
         rows = zip(captions, captions.table, strict=True)
-        self._pictures: Mapping[str, MediaRef] = {caption.text: row.media[0] for caption, row in rows if row.media}
-        if not self._pictures:
+        self._images: Mapping[str, MediaRef] = {caption.text: row.media[0] for caption, row in rows if row.media}
+        if not self._images:
             raise DataError(f"{path} names no pictures; give them in a column `image`")
 
     def answer(self, request: Request) -> Output:
-        """The picture that was drawn of the text."""
-        ref = self._pictures.get(request.text()) if isinstance(request, Draw) else None
+        """The image that was drawn of the text."""
+        ref = self._images.get(request.text()) if isinstance(request, Draw) else None
         if ref is None:
             return Failure("unsupported", f"no picture of {request.text()!r} was recorded")
         try:
@@ -144,9 +144,9 @@ class DrawnOptions:
 
 
 class _Drawings(NamedTuple):
-    """What a caption's job made: its pictures, that of the caption first."""
+    """What a caption's job made: its images, that of the caption first."""
 
-    pictures: tuple[MediaRef, ...]
+    images: tuple[MediaRef, ...]
     doubts: str
     """Why a person should look at them."""
 
@@ -159,7 +159,7 @@ def make_drawn_questions(
     *,
     progress: ProgressChoice = None,
 ) -> QuestionsResult:
-    """Make a data set folder of questions whose options are pictures; started again, it goes on.
+    """Make a data set folder of questions whose options are images; started again, it goes on.
 
     Raises UsageError for options, models or a folder that cannot be used, and StorageError.
     """
@@ -185,7 +185,7 @@ class _DrawnQuestions:
         self._captions, self._options = captions, options
         self._step, self._models = step, models
         self._media = MediaWriter(step.folder)
-        self._pictures: dict[str, tuple[MediaRef, ...]] = {}
+        self._images: dict[str, tuple[MediaRef, ...]] = {}
         self._failed = 0
 
     def make(self) -> QuestionsResult:
@@ -193,7 +193,7 @@ class _DrawnQuestions:
         jobs = (Job(one.id, self._caption(one)) for one in self._captions)
         self._models.drive(jobs, self._add_result, "captions", len(self._captions))
         reason, kept = self._models.abort_reason, {}
-        if not self._failed and not reason and self._pictures:
+        if not self._failed and not reason and self._images:
             kept[DIMENSION] = self._step.write_items(self._items())
         return finish_questions(self._step, len(self._captions), kept, self._failed, reason, "caption")
 
@@ -210,17 +210,17 @@ class _DrawnQuestions:
             if problem is not None:
                 return problem
             texts = (caption.text, *(one.caption.strip() for one in reply.changed))
-            pictures = yield from self._draw(caption.id, texts)
-            if isinstance(pictures, Exclusion):
-                return pictures
-            doubts = yield from self._doubts(caption.id, texts, pictures)
+            images = yield from self._draw(caption.id, texts)
+            if isinstance(images, Exclusion):
+                return images
+            doubts = yield from self._doubts(caption.id, texts, images)
         except AskFailed as error:
             return Exclusion(final_rule(error), error.failure.message)
-        return _Drawings(pictures, doubts)
+        return _Drawings(images, doubts)
 
     def _draw(self, name: str, texts: Sequence[str]) -> Steps[tuple[MediaRef, ...] | Exclusion]:
-        """A picture of each text, kept in the data set folder."""
-        pictures: list[MediaRef] = []
+        """An image of each text, kept in the data set folder."""
+        images: list[MediaRef] = []
         for number, text in enumerate(texts):
             request = Draw(
                 messages=(user(Text(text)),), ref=Ref(name, number), settings=self._options.drawing, to=GENERATOR
@@ -231,15 +231,15 @@ class _DrawnQuestions:
             digest = output.images[0]
             ref = MediaRef(digest, InlineSource(output.data[digest]))
             path = self._step.folder / self._media.copy(ref)
-            pictures.append(MediaRef(digest, FileSource(str(path))))
-        if len({ref.digest for ref in pictures}) < len(pictures):
-            return Exclusion(rules.SAME_PICTURE, "two captions were drawn as the same picture")
-        return tuple(pictures)
+            images.append(MediaRef(digest, FileSource(str(path))))
+        if len({ref.digest for ref in images}) < len(images):
+            return Exclusion(rules.SAME_IMAGE, "two captions were drawn as the same picture")
+        return tuple(images)
 
-    def _doubts(self, name: str, texts: Sequence[str], pictures: Sequence[MediaRef]) -> Steps[str]:
+    def _doubts(self, name: str, texts: Sequence[str], images: Sequence[MediaRef]) -> Steps[str]:
         """Which drawings the checker takes for another caption's."""
         wrong: list[str] = []
-        for number, ref in enumerate(pictures if self._options.checker else ()):
+        for number, ref in enumerate(images if self._options.checker else ()):
             item = f"{name}/{number}"
             others = [text for text in texts if text != texts[number]]
             place = sampling_key("checker", item)[0] % len(texts)
@@ -261,7 +261,7 @@ class _DrawnQuestions:
         if isinstance(result.value, Exclusion):
             decide_once(self._step, Decision(result.id, "drop", STEP, *result.value, result.asked))
             return
-        self._pictures[result.id], doubts = result.value
+        self._images[result.id], doubts = result.value
         decision = Decision(result.id, "add", STEP, rules.WRITTEN, DIMENSION, result.asked)
         if doubts:
             decision = Decision(result.id, "flag", STEP, rules.DRAWING_UNLIKE, doubts, result.asked)
@@ -270,17 +270,17 @@ class _DrawnQuestions:
     def _items(self) -> Iterator[Item]:
         """The items in the order of the captions, answers at each place equally often."""
         seed = self._options.seed
-        places = answer_positions(self._pictures, seed)
+        places = answer_positions(self._images, seed)
         for caption in self._captions:
-            pictures = self._pictures.get(caption.id)
-            if pictures is None:
+            images = self._images.get(caption.id)
+            if images is None:
                 continue
             yield image_options_item(
                 caption.id,
                 DIMENSION,
                 f"{LEAD_IN} {caption.text}",
                 (),
-                pictures,
+                images,
                 places[caption.id],
                 {**caption.cells, "caption": caption.text},
                 seed,

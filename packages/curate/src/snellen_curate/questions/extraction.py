@@ -1,7 +1,7 @@
-"""What is to be seen in a picture or video, as text: captions, instances, descriptions of regions,
-and text in the picture (SEED-Bench-H, Sec. 3.4.1.1); and what an extractor is, which finds it.
+"""What is to be seen in an image or video, as text: captions, instances, descriptions of regions,
+and text in the image (SEED-Bench-H, Sec. 3.4.1.1); and what an extractor is, which finds it.
 
-Boxes are in pixels of the picture: left, top, right, bottom, from the top left corner.
+Boxes are in pixels of the image: left, top, right, bottom, from the top left corner.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from snellen.core.sample import MediaRef
 from snellen.settings import max_image_pixels
 
 Aspect = Literal["caption", "instances", "labels", "attributes", "dense", "text"]
-"""What an extractor finds: a caption of the whole picture, instances with boxes, labels of segments
-that have none, attributes of instances, a description of each region, the text in the picture."""
+"""What an extractor finds: a caption of the whole image, instances with boxes, labels of segments
+that have none, attributes of instances, a description of each region, the text in the image."""
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 
 Box = tuple[float, float, float, float]
@@ -65,7 +65,7 @@ class AspectSource(Struct, frozen=True, omit_defaults=True):
 
 
 class VisualFacts(Struct, frozen=True, omit_defaults=True):
-    """All that extractors found in one picture or video."""
+    """All that extractors found in one image or video."""
 
     width: int = 0
     height: int = 0
@@ -114,7 +114,7 @@ NEEDS: Mapping[str, Callable[[VisualFacts], bool]] = {
 
 
 def describe(extraction: VisualFacts) -> str:
-    """The extraction as the lines that a language model reads in place of the picture."""
+    """The extraction as the lines that a language model reads in place of the image."""
     return "\n".join(_lines(extraction))
 
 
@@ -161,22 +161,22 @@ _MIN_CROP = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A picture, or a frame of a video, and what is known of it so far."""
+    """An image, or a frame of a video, and what is known of it so far."""
 
-    picture: str
-    """Id of the picture or video."""
+    image: str
+    """Id of the image or video."""
     ref: MediaRef
     width: int
     height: int
     second: float | None = None
-    """When the frame was taken; None for a picture."""
+    """When the frame was taken; None for an image."""
     words: tuple[str, ...] = ()
     """Nouns of the captions: what may be in it."""
     instances: tuple[Instance, ...] = ()
     """Instances that were found before."""
 
     def crops(self, most: int) -> Iterator[tuple[Instance, MediaRef]]:
-        """The largest instances with a box, each as a picture of its own."""
+        """The largest instances with a box, each as an image of its own."""
         boxed = [instance for instance in self.instances if instance.box is not None]
         largest = sorted(boxed, key=lambda instance: -_area(instance.box or (0, 0, 0, 0)))[:most]
         image = decode_image(self.ref.source.read(), max_image_pixels())
@@ -215,7 +215,7 @@ class Extractor:
 
 
 def clip_box(box: Sequence[float], width: int, height: int) -> Box:
-    """A box with its corners in order and inside the picture."""
+    """A box with its corners in order and inside the image."""
     left, right = sorted((box[0], box[2]))
     top, bottom = sorted((box[1], box[3]))
     return (
@@ -227,7 +227,7 @@ def clip_box(box: Sequence[float], width: int, height: int) -> Box:
 
 
 def read_size(ref: MediaRef) -> tuple[int, int]:
-    """Width and height of a picture that can be decoded. Raises MediaError."""
+    """Width and height of an image that can be decoded. Raises MediaError."""
     image = decode_image(ref.source.read(), max_image_pixels())
     if min(image.size) < 1:
         raise MediaError("the picture has no pixels")

@@ -1,4 +1,4 @@
-"""Extract the facts of one picture or video: all extractors, with the rules between them."""
+"""Extract the facts of one image or video: all extractors, with the rules between them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from snellen_curate.questions.extraction import (
 )
 from snellen_curate.questions.extractors.recorded import RecordedExtractor
 from snellen_curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count, find_nouns
-from snellen_curate.questions.sources import Picture
+from snellen_curate.questions.sources import SourceMedium
 
 CAPTION_EVERY = 1.0
 DENSE_EVERY = 5.0
@@ -45,20 +45,20 @@ class FactExtraction:
     min_nouns: int
     max_seconds: float
 
-    def extract(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
+    def extract(self, image: SourceMedium) -> Steps[VisualFacts | Exclusion]:
         """All that the extractors find, or why they were not asked further.
 
-        Raises MediaError if the picture cannot be read, NotJson and AskFailed.
+        Raises MediaError if the image cannot be read, NotJson and AskFailed.
         """
-        return self._video(picture) if picture.kind == "video" else self._image(picture)
+        return self._video(image) if image.kind == "video" else self._image(image)
 
-    def _image(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
-        width, height = read_size(picture.medium)
-        view = View(picture=picture.id, ref=picture.medium, width=width, height=height)
-        found = VisualFacts(width, height, captions=picture.captions)
-        if picture.captions:
+    def _image(self, image: SourceMedium) -> Steps[VisualFacts | Exclusion]:
+        width, height = read_size(image.medium)
+        view = View(image=image.id, ref=image.medium, width=width, height=height)
+        found = VisualFacts(width, height, captions=image.captions)
+        if image.captions:
             found = found.with_sources(["caption"], "manifest")
-        # The captions decide first whether the picture is rich enough for the other extractors.
+        # The captions decide first whether the image is rich enough for the other extractors.
         asked: set[str] = set()
         found = yield from self._find(view, found, ("caption",), asked)
         reason = check_noun_count(found.captions, self.min_nouns)
@@ -92,30 +92,32 @@ class FactExtraction:
                 found = _merge(found, more, aspects, extractor.name)
         return found
 
-    def _video(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
+    def _video(self, image: SourceMedium) -> Steps[VisualFacts | Exclusion]:
         """A caption of each second's frame, and the regions of each five seconds' middle frame."""
-        seconds, size = video_length(picture.medium)
+        seconds, size = video_length(image.medium)
         if seconds > self.max_seconds:
             return Exclusion(TOO_LONG, f"the video has {seconds:.1f} s, more than {self.max_seconds:g} s")
-        found = VisualFacts(*size, captions=picture.captions)
+        found = VisualFacts(*size, captions=image.captions)
         for role, extractor in self.extractors.items():
             if isinstance(extractor, RecordedExtractor):
-                view = View(picture=picture.id, ref=picture.medium, width=size[0], height=size[1])
+                view = View(image=image.id, ref=image.medium, width=size[0], height=size[1])
                 recorded = yield from extractor.find(view, extractor.aspects, role)
                 found = found.join(recorded.with_sources(extractor.aspects, extractor.name))
         starts = _interval_starts(seconds, CAPTION_EVERY)
-        for start, ref in zip(starts, sample_video(picture.medium, starts), strict=True):
-            frame = yield from self._frame(picture, ref, start, ("caption",))
+        for start, ref in zip(starts, sample_video(image.medium, starts), strict=True):
+            frame = yield from self._frame(image, ref, start, ("caption",))
             found = _with_moment(found, frame, start, min(start + CAPTION_EVERY, seconds))
         parts = _interval_starts(seconds, DENSE_EVERY)
         middles = [(start + min(start + DENSE_EVERY, seconds)) / 2 for start in parts]
-        for start, ref in zip(parts, sample_video(picture.medium, middles), strict=True):
-            frame = yield from self._frame(picture, ref, start, ("instances", "labels", "attributes", "dense"))
+        for start, ref in zip(parts, sample_video(image.medium, middles), strict=True):
+            frame = yield from self._frame(image, ref, start, ("instances", "labels", "attributes", "dense"))
             found = _with_moment(found, frame, start, min(start + DENSE_EVERY, seconds))
         ordered = sorted(found.moments, key=lambda one: (one.start, one.end))
         return replace_struct(found, moments=tuple(ordered))
 
-    def _frame(self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]) -> Steps[VisualFacts]:
+    def _frame(
+        self, image: SourceMedium, ref: MediaRef, second: float, aspects: Sequence[Aspect]
+    ) -> Steps[VisualFacts]:
         """What the extractors find in one frame, of these aspects."""
         roles = {
             role
@@ -125,7 +127,7 @@ class FactExtraction:
         if not roles:
             return VisualFacts()
         width, height = read_size(ref)
-        view = View(picture=picture.id, ref=ref, width=width, height=height, second=second)
+        view = View(image=image.id, ref=ref, width=width, height=height, second=second)
         others = {*self.extractors} - roles
         return (yield from self._find(view, VisualFacts(), aspects, others, aspects))
 

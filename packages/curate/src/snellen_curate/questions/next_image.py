@@ -23,7 +23,7 @@ from snellen_curate.questions import rules
 from snellen_curate.questions.fact_extraction import sample_video, video_length
 from snellen_curate.questions.question_items import answer_positions, image_options_item
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
-from snellen_curate.questions.sources import Picture, PictureSource
+from snellen_curate.questions.sources import ImageSource, SourceMedium
 
 STEP = "next images"
 DIMENSION = "Next Image Prediction"
@@ -47,22 +47,22 @@ class _VideoEnds(NamedTuple):
 
 
 def make_next_image_questions(
-    pictures: PictureSource,
+    images: ImageSource,
     out: Path | str,
     *,
     max_seconds: float = MAX_SECONDS,
     require_license: bool = False,
     seed: int = 0,
 ) -> QuestionsResult:
-    """Make a data set folder of next-image questions of the videos; pictures are passed over.
+    """Make a data set folder of next-image questions of the videos; images are passed over.
 
     Raises UsageError if there are no videos, and StorageError.
     """
     settings = {"max_seconds": max_seconds, "require_license": require_license, "seed": seed}
-    videos = [one for one in pictures if one.kind == "video"]
+    videos = [one for one in images if one.kind == "video"]
     if not videos:
-        raise UsageError(f"{pictures.path} holds no videos; --dimension next-image makes questions of them")
-    with open_step(out, STEP, settings, pictures.describe()) as step:
+        raise UsageError(f"{images.path} holds no videos; --dimension next-image makes questions of them")
+    with open_step(out, STEP, settings, images.describe()) as step:
         ends: dict[str, _VideoEnds] = {}
         for video in videos:
             found = _find_ends(video, step.folder, max_seconds, require_license)
@@ -83,7 +83,7 @@ def make_next_image_questions(
         return finish_questions(step, len(videos), kept, sources="video")
 
 
-def _find_ends(video: Picture, folder: Path, max_seconds: float, require_license: bool) -> _VideoEnds | Exclusion:
+def _find_ends(video: SourceMedium, folder: Path, max_seconds: float, require_license: bool) -> _VideoEnds | Exclusion:
     """The frames of a video, or why no question is made of it."""
     if require_license and not video.cells.get("license"):
         return Exclusion(rules.NO_LICENSE, "the manifest names no licence for it")
@@ -99,7 +99,7 @@ def _find_ends(video: Picture, folder: Path, max_seconds: float, require_license
         return Exclusion(rules.UNREADABLE, str(error))
 
 
-def _read_ends(video: Picture, seconds: float, folder: Path) -> _VideoEnds:
+def _read_ends(video: SourceMedium, seconds: float, folder: Path) -> _VideoEnds:
     """The frames, kept in the data set folder. Raises MediaError."""
     moments = [*(share * seconds for share in _SHOWN_FRAMES), max(0.0, seconds - _LAST_FRAME)]
     media = MediaWriter(folder)
@@ -122,7 +122,7 @@ def _differ(first: MediaRef, second: MediaRef) -> bool:
     return bool(numpy.abs(small[0] - small[1]).mean() >= _MIN_DIFFERENCE)
 
 
-def _choose_others(videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], seed: int) -> dict[str, list[str]]:
+def _choose_others(videos: Sequence[SourceMedium], ends: Mapping[str, _VideoEnds], seed: int) -> dict[str, list[str]]:
     """Three other videos for each whose last frames differ from its own and from each other's,
     those of its folder or album first. Videos that have too few are absent."""
     usable = [video for video in videos if video.id in ends]
@@ -149,14 +149,14 @@ def _choose_others(videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], se
 
 
 def _items(
-    videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], chosen: Mapping[str, Sequence[str]], seed: int
+    videos: Sequence[SourceMedium], ends: Mapping[str, _VideoEnds], chosen: Mapping[str, Sequence[str]], seed: int
 ) -> Iterator[Item]:
     """The items in the order of the videos, answers at each place equally often."""
     places = answer_positions(chosen, seed)
     for video in videos:
         if video.id not in chosen:
             continue
-        pictures = [ends[name].last for name in (video.id, *chosen[video.id])]
+        images = [ends[name].last for name in (video.id, *chosen[video.id])]
         yield image_options_item(
-            video.id, DIMENSION, QUESTION, ends[video.id].before, pictures, places[video.id], video.cells, seed
+            video.id, DIMENSION, QUESTION, ends[video.id].before, images, places[video.id], video.cells, seed
         )

@@ -27,15 +27,15 @@ class QuestionOptions:
     """Checks distractors and whether a frame suffices; empty: not checked by a model."""
     dimensions: Mapping[str, DimensionPrompt]
     count: int = 1
-    """Questions that the writer is asked for, for each picture and dimension."""
+    """Questions that the writer is asked for, for each image and dimension."""
     per_dimension: int = 0
     per_picture: int = 0
-    """Most questions of a dimension, and about a picture, that are kept; 0 is no limit."""
+    """Most questions of a dimension, and about an image, that are kept; 0 is no limit."""
     min_nouns: int = MIN_NOUNS
     max_seconds: float = 120.0
     max_similarity: float = MAX_SIMILARITY
     require_license: bool = False
-    """Whether pictures without a licence are dropped."""
+    """Whether images without a licence are dropped."""
     seed: int = 0
 
     def __post_init__(self) -> None:

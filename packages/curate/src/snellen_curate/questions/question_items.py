@@ -12,15 +12,15 @@ from snellen.benchmarks.abilities.seedbench.levels import dimension_by_name
 from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.data.tables.seed_json import IMAGE_OPTIONS
 from snellen.data_sets.items import Item
-from snellen_curate.attribution import PICTURE_COLUMNS, join_pictures
+from snellen_curate.attribution import IMAGE_COLUMNS, join_images
 from snellen_curate.metadata.draw import place_options
-from snellen_curate.questions.records import Draft, PictureRecords
+from snellen_curate.questions.records import Draft, ImageRecords
 from snellen_curate.questions.rules import DISTRACTORS
-from snellen_curate.questions.several_pictures import in_context_drafts
-from snellen_curate.questions.sources import Picture, PictureSource
+from snellen_curate.questions.several_images import in_context_drafts
+from snellen_curate.questions.sources import ImageSource, SourceMedium
 
-PICTURE_COLUMN = "picture"
-"""Column: the ids of the pictures that an item shows, with commas between them."""
+IMAGE_COLUMN = "picture"
+"""Column: the ids of the images that an item shows, with commas between them."""
 TYPE_COLUMN = "question_type_id"
 _INHERITED = ("source", "split", "start", "end")
 
@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
 
     id: str
     dimension: str
-    picture: str
+    image: str
 
 
 class BalancedQuestions(NamedTuple):
@@ -42,7 +42,7 @@ class BalancedQuestions(NamedTuple):
 def balance(
     candidates: Iterable[Candidate], *, per_dimension: int = 0, per_picture: int = 0, seed: int = 0
 ) -> BalancedQuestions:
-    """At most so many questions of a dimension, and of a picture; 0 is no limit.
+    """At most so many questions of a dimension, and of an image; 0 is no limit.
 
     Questions are drawn in an order by seed, one of each dimension in turn, so that a picture's few
     places do not all go to the dimension that is asked about most. A larger limit only adds.
@@ -55,7 +55,7 @@ def balance(
         for name, those in sorted(by_dimension.items())
     }
     taken: Counter[str] = Counter()
-    pictures: Counter[str] = Counter()
+    images: Counter[str] = Counter()
     kept: set[str] = set()
     left_out: dict[str, str] = {}
     while any(queues.values()):
@@ -64,11 +64,11 @@ def balance(
                 candidate = queue.pop()
                 if per_dimension and taken[name] >= per_dimension:
                     left_out[candidate.id] = f"{per_dimension} questions of {name} are enough"
-                elif per_picture and pictures[candidate.picture] >= per_picture:
+                elif per_picture and images[candidate.image] >= per_picture:
                     left_out[candidate.id] = f"{per_picture} questions about the picture are enough"
                 else:
                     taken[name] += 1
-                    pictures[candidate.picture] += 1
+                    images[candidate.image] += 1
                     kept.add(candidate.id)
                     break
     return BalancedQuestions(frozenset(kept), left_out)
@@ -83,44 +83,44 @@ def answer_positions(ids: Iterable[str], seed: int) -> dict[str, int]:
     return {one: places[number % size] for number, one in enumerate(order)}
 
 
-def all_drafts(records: PictureRecords, seed: int) -> Iterator[Draft]:
+def all_drafts(records: ImageRecords, seed: int) -> Iterator[Draft]:
     """Every question that passed, those made of other questions last."""
     for record in records.records():
         yield from record.drafts
     yield from in_context_drafts(records, seed)
 
 
-def build_items(pictures: PictureSource, records: PictureRecords, kept: frozenset[str], seed: int) -> Iterator[Item]:
-    """The kept questions as items, in the order in which the last picture that each shows was
+def build_items(images: ImageSource, records: ImageRecords, kept: frozenset[str], seed: int) -> Iterator[Item]:
+    """The kept questions as items, in the order in which the last image that each shows was
     read."""
     places = answer_positions(kept, seed)
     waiting: dict[str, list[Draft]] = {}
     unseen: dict[str, int] = {}
     for draft in all_drafts(records, seed):
         if draft.id in kept:
-            unseen[draft.id] = len(draft.pictures)
-            for name in draft.pictures:
+            unseen[draft.id] = len(draft.images)
+            for name in draft.images:
                 waiting.setdefault(name, []).append(draft)
-    seen: dict[str, Picture] = {}
-    for picture in pictures:
-        drafts = waiting.get(picture.id, ())
+    seen: dict[str, SourceMedium] = {}
+    for image in images:
+        drafts = waiting.get(image.id, ())
         if drafts:
-            seen[picture.id] = picture
+            seen[image.id] = image
         for draft in drafts:
             unseen[draft.id] -= 1
             if not unseen[draft.id]:
-                displayed = [seen[name] for name in draft.pictures]
+                displayed = [seen[name] for name in draft.images]
                 yield _item(draft, displayed, places[draft.id], seed)
 
 
-def _item(draft: Draft, displayed: list[Picture], place: int, seed: int) -> Item:
-    """A draft's item; licences and sources of several pictures stand side by side."""
+def _item(draft: Draft, displayed: list[SourceMedium], place: int, seed: int) -> Item:
+    """A draft's item; licences and sources of several images stand side by side."""
     written = draft.written
     distractors = [text.strip() for text in written.distractors]
     options = place_options(written.answer.strip(), distractors, place, draft.id, seed)
     dimension = dimension_by_name(draft.dimension)
     groups = {"category": draft.dimension}
-    cells = {PICTURE_COLUMN: ", ".join(draft.pictures)}
+    cells = {IMAGE_COLUMN: ", ".join(draft.images)}
     if dimension is not None:
         groups["l2-category"] = dimension.subpart
         cells[TYPE_COLUMN] = str(dimension.number)
@@ -128,9 +128,9 @@ def _item(draft: Draft, displayed: list[Picture], place: int, seed: int) -> Item
         values = dict.fromkeys(one.cells[name] for one in displayed if one.cells.get(name))
         if values:
             cells[name] = ", ".join(values)
-    for name in PICTURE_COLUMNS:
+    for name in IMAGE_COLUMNS:
         if any(one.cells.get(name) for one in displayed):
-            cells[name] = join_pictures([one.cells.get(name, "") for one in displayed])
+            cells[name] = join_images([one.cells.get(name, "") for one in displayed])
     gold, media = (ascii_uppercase[place],), tuple(one.medium for one in displayed)
     question = written.question.strip()
     return Item(Sample(draft.id, "choice", question, gold, options, media, groups=groups), cells)
@@ -141,18 +141,18 @@ def image_options_item(
     dimension: str,
     question: str,
     before: Sequence[MediaRef],
-    pictures: Sequence[MediaRef],
+    images: Sequence[MediaRef],
     place: int,
     cells: Mapping[str, str],
     seed: int,
 ) -> Item:
-    """An item whose options are pictures, in the columns of SEED-Bench's part 3: the pictures of
+    """An item whose options are images, in the columns of SEED-Bench's part 3: the images of
     the question first, then those of its options in the order of the labels. The first of
-    `pictures` is the answer, and stands at `place`.
+    `images` is the answer, and stands at `place`.
 
-    The texts of the options say nothing ("picture 1"): the pictures are the options.
+    The texts of the options say nothing ("picture 1"): the images are the options.
     """
-    by_digest = {ref.digest: ref for ref in pictures}
+    by_digest = {ref.digest: ref for ref in images}
     first, *others = by_digest
     ordered = place_options(first, others, place, name, seed)
     options = {label: f"picture {number}" for number, label in enumerate(ordered, 1)}
@@ -167,5 +167,5 @@ def image_options_item(
         (*before, *(by_digest[digest] for digest in ordered.values())),
         groups={"category": dimension, "l2-category": known.subpart},
     )
-    columns = {TYPE_COLUMN: str(known.number), IMAGE_OPTIONS: str(len(pictures))}
+    columns = {TYPE_COLUMN: str(known.number), IMAGE_OPTIONS: str(len(images))}
     return Item(sample, {**cells, **columns})

@@ -1,6 +1,6 @@
-"""`pictures.jsonl` of a data set folder: all that is known of each picture that is done.
+"""`pictures.jsonl` of a data set folder: all that is known of each image that is done.
 
-A line is written before its decisions, so that a picture is never half done: after a kill, pictures
+A line is written before its decisions, so that an image is never half done: after a kill, images
 with a line are not looked at again. The file is also one of extractions: `file:DIR/pictures.jsonl`.
 """
 
@@ -19,17 +19,17 @@ from snellen.store.runs import end_of_last_line
 from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile
 from snellen_curate.questions.rules import WrittenQuestion
 
-PICTURES_FILE = "pictures.jsonl"
+IMAGES_FILE = "pictures.jsonl"
 
 
-class Draft(Struct, frozen=True, omit_defaults=True):
+class Draft(Struct, frozen=True, omit_defaults=True, rename={"images": "pictures"}):
     """A question that passed every rule about itself."""
 
     id: str
     dimension: str
     """Name of the evaluation dimension."""
-    pictures: tuple[str, ...]
-    """Ids of the pictures that it shows, in order; one but for albums."""
+    images: tuple[str, ...]
+    """Ids of the images that it shows, in order; one but for albums."""
     written: WrittenQuestion
     evidence: tuple[Evidence, ...] = ()
     """What models said on the way: the extraction, the writing, the checks."""
@@ -45,35 +45,35 @@ class RestatedCaption(Struct, frozen=True):
     wrong: list[str]
 
 
-class PictureRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
-    """A picture, video, album or restated question that is done."""
+class ImageRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
+    """An image, video, album or restated question that is done."""
 
     decisions: tuple[Decision, ...] = ()
     drafts: tuple[Draft, ...] = ()
     restated: RestatedCaption | None = None
     """Of the record of a question that was restated for In-Context Captioning."""
     shown: str = ""
-    """The picture of that question."""
+    """The image of that question."""
     evidence: tuple[Evidence, ...] = ()
     """What was said for it."""
 
 
-class PictureRecords(RecordedFile[PictureRecord]):
-    """The file of a step that runs: lines are appended as pictures become done, and read again at
+class ImageRecords(RecordedFile[ImageRecord]):
+    """The file of a step that runs: lines are appended as images become done, and read again at
     their places."""
 
     def __init__(self, folder: Path) -> None:
         """Open the file, new or of an earlier start; a last line that a killed process left
         unfinished is cut off. Raises StorageError and DataError."""
-        path = folder / PICTURES_FILE
+        path = folder / IMAGES_FILE
         try:
             self._log = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             os.ftruncate(self._log, end_of_last_line(self._log))
         except OSError as error:
             raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-        super().__init__(path, PictureRecord)
+        super().__init__(path, ImageRecord)
 
-    def add(self, record: PictureRecord) -> None:
+    def add(self, record: ImageRecord) -> None:
         """Append a line. Raises StorageError."""
         line = msgspec.json.encode(record) + b"\n"
         try:
@@ -81,10 +81,10 @@ class PictureRecords(RecordedFile[PictureRecord]):
                 raise OSError("the disk is full")
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
-        self._places[record.picture] = self._end
+        self._places[record.image] = self._end
         self._end += len(line)
 
-    def records(self) -> Iterator[PictureRecord]:
+    def records(self) -> Iterator[ImageRecord]:
         """All lines, in the order in which they were written."""
         return map(self.__getitem__, list(self))
 

@@ -16,25 +16,25 @@ from snellen.report.table import Column, Table
 from snellen_curate.spending import read_spending
 
 
-class QuestionsResult(Struct, frozen=True):
+class QuestionsResult(Struct, frozen=True, rename={"images": "pictures"}):
     """How many questions were made, of how much, and what was dropped."""
 
     folder: str
-    pictures: int
-    """Pictures, videos or captions that were looked at."""
+    images: int
+    """Images, videos or captions that were looked at."""
     items: int
     failed: int
     """Those of which a request failed; the same call asks again."""
     by_rule: dict[str, int]
-    """Pictures and questions that were dropped, by rule."""
+    """Images and questions that were dropped, by rule."""
     by_dimension: dict[str, int]
     """Questions that were kept, by dimension."""
     abort_reason: str = ""
     """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
     sources: str = "picture"
-    """What `pictures` counts: picture, caption or video."""
+    """What `images` counts: image, caption or video."""
     missing: dict[str, int] = {}
-    """Pictures that a file of extractions says nothing about, by the extractor's name."""
+    """Images that a file of extractions says nothing about, by the extractor's name."""
 
     @property
     def is_complete(self) -> bool:
@@ -43,7 +43,7 @@ class QuestionsResult(Struct, frozen=True):
     def counts(self) -> dict[str, object]:
         """The numbers for `step.json`."""
         return {
-            f"{self.sources}s": self.pictures,
+            f"{self.sources}s": self.images,
             "items": self.items,
             "failed": self.failed,
             "dropped": self.by_rule,
@@ -53,7 +53,7 @@ class QuestionsResult(Struct, frozen=True):
 
 def finish_questions(
     step: Step,
-    pictures: int,
+    images: int,
     by_dimension: dict[str, int],
     failed: int = 0,
     abort_reason: str = "",
@@ -63,7 +63,7 @@ def finish_questions(
     dropped = Counter(one.rule for one in step.decisions.values() if one.action == "drop")
     result = QuestionsResult(
         str(step.folder),
-        pictures,
+        images,
         sum(by_dimension.values()),
         failed,
         dict(sorted(dropped.items())),
@@ -90,7 +90,7 @@ def questions_document(result: QuestionsResult) -> Document:
     table = [Table("what became of them", columns, rows)] if rows else []
     lines = (Line(text, is_unbroken=True) for text in _sentences(result))
     missing = (
-        Line(f"{count} of {plural(result.pictures, result.sources)} are not in {extractor}")
+        Line(f"{count} of {plural(result.images, result.sources)} are not in {extractor}")
         for extractor, count in result.missing.items()
     )
     return Document([*missing, *table, *lines], result)
@@ -100,7 +100,7 @@ def _sentences(result: QuestionsResult) -> Iterator[str]:
     spending = read_spending(Path(result.folder))
     if spending.requests:
         yield f"spent so far: {spending.sentence()}"
-    yield (f"{result.folder}: {plural(result.pictures, result.sources)}, {plural(result.items, 'question')}")
+    yield (f"{result.folder}: {plural(result.images, result.sources)}, {plural(result.items, 'question')}")
     if result.abort_reason:
         yield f"stopped: {result.abort_reason}; the same command goes on"
     elif result.failed:

@@ -2,7 +2,7 @@
 of an English caption, counted by rule.
 
 A rule returns why an item is dropped, as a sentence; "" if it passes. SEED-Bench-H (Sec. 3.3.1)
-keeps pictures whose caption has more than five nouns. The paper does not name its tagger. This one
+keeps images whose caption has more than five nouns. The paper does not name its tagger. This one
 is a list of words that are no nouns, the endings of verbs and adverbs, and the word before:
 captions are short and plain, so that it needs no model. `tests/questions` measures it on
 labelled captions.
@@ -23,7 +23,7 @@ from snellen.core.literals import digits_by_word
 from snellen.data.toml_files import read_packaged
 
 MIN_NOUNS = 6
-"""The paper drops pictures with no more than five nouns."""
+"""The paper drops images with no more than five nouns."""
 
 _NOUN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|\d+|[^\sA-Za-z\d]")
 _MIN_LATIN_SHARE = 0.5
@@ -123,7 +123,7 @@ MISSING, TOO_CLOSE, GIVEN_AWAY = "missing-parts", "distractor-too-close", "answe
 MENTIONS_DESCRIPTION, REPEATED = "mentions-description", "asked-before"
 SINGLE_FRAME, BALANCE = "single-frame", "balance"
 UNCHANGED, CHANGED_TOO_MUCH, NOT_DRAWN = "unchanged", "changed-too-much", "not-drawn"
-SAME_PICTURE, DRAWING_UNLIKE, NOTHING_CHANGES = "same-picture", "drawing-unlike", "nothing-changes"
+SAME_IMAGE, DRAWING_UNLIKE, NOTHING_CHANGES = "same-picture", "drawing-unlike", "nothing-changes"
 TOO_FEW_OTHERS = "too-few-others"
 WRITTEN = "written"
 _Texts = Annotated[list[str], Meta(max_length=20)]
@@ -233,14 +233,14 @@ def check_giveaway(written: WrittenQuestion) -> str:
 
 
 def check_description_mention(written: WrittenQuestion) -> str:
-    """Check that the question does not mention captions or boxes: whoever answers sees the picture
+    """Check that the question does not mention captions or boxes: whoever answers sees the image
     alone."""
     match = _DESCRIPTION.search(written.question)
     return f"the question mentions {match[0]!r}" if match else ""
 
 
 def check_repetition(written: WrittenQuestion, earlier: Sequence[str]) -> str:
-    """Check that the question differs from the earlier ones about the picture."""
+    """Check that the question differs from the earlier ones about the image."""
     words = sorted(_words(written.question))
     for question in earlier:
         if sorted(_words(question)) == words:

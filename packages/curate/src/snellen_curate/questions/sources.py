@@ -1,4 +1,4 @@
-"""Pictures and videos that questions are made of: a folder, webdataset tars, or a manifest with
+"""Images and videos that questions are made of: a folder, webdataset tars, or a manifest with
 captions, licences and sources."""
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from snellen.data.media.video_cells import VIDEO_SUFFIXES
 from snellen.data.tables.open_table import open_table
 from snellen.data_sets.step import SourceInfo
 from snellen.settings import Settings
-from snellen_curate.attribution import PICTURE_COLUMNS, URL_COLUMN
+from snellen_curate.attribution import IMAGE_COLUMNS, URL_COLUMN
 from snellen_curate.duplicates.listing import tar_samples
-from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 
 CAPTION_COLUMNS = ("caption", "captions", "description", "text")
-_KEPT = (*PICTURE_COLUMNS, "source", "split", "album", "start", "end")
+_KEPT = (*IMAGE_COLUMNS, "source", "split", "album", "start", "end")
 _SPELLINGS = {"licence": "license", "story": "album", "url": URL_COLUMN}
 
 
-class Picture(Struct, frozen=True, gc=False):
-    """A picture or a video, and what its manifest says of it."""
+class SourceMedium(Struct, frozen=True, gc=False):
+    """An image or a video, and what its manifest says of it."""
 
     id: str
     """Path in the folder, or the id of the manifest's row."""
@@ -52,18 +52,18 @@ class Picture(Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True)
-class PictureSource:
-    """The pictures of a folder, of webdataset tars or of a manifest, read lazily and in order."""
+class ImageSource:
+    """The images of a folder, of webdataset tars or of a manifest, read lazily and in order."""
 
     path: Path
 
-    def __iter__(self) -> Iterator[Picture]:
+    def __iter__(self) -> Iterator[SourceMedium]:
         if self.tars:
             return self._in_tars()
         if self.path.is_dir():
             return self._in_folder()
         rows = unique_ids(open_table(str(self.path)))
-        return (_picture_of(name, row, str(self.path)) for name, row in rows)
+        return (_image_of(name, row, str(self.path)) for name, row in rows)
 
     def __len__(self) -> int:
         if self.tars:
@@ -92,18 +92,18 @@ class PictureSource:
     def left_out(self) -> Counter[str]:
         """What lies in a folder and is not read, as words for a reader."""
         counts: Counter[str] = Counter()
-        suffixes = (".tar",) if self.tars else PICTURE_SUFFIXES + VIDEO_SUFFIXES
+        suffixes = (".tar",) if self.tars else IMAGE_SUFFIXES + VIDEO_SUFFIXES
         for _ in find_files(self.path, suffixes, counts):
             pass
         return counts
 
     @cached_property
     def _files(self) -> list[Path]:
-        """Pictures and videos below the folder."""
-        return list(find_files(self.path, PICTURE_SUFFIXES + VIDEO_SUFFIXES))
+        """Images and videos below the folder."""
+        return list(find_files(self.path, IMAGE_SUFFIXES + VIDEO_SUFFIXES))
 
-    def _in_tars(self) -> Iterator[Picture]:
-        """Pictures named by tar and member; the JSON beside a picture says whose it is."""
+    def _in_tars(self) -> Iterator[SourceMedium]:
+        """Images named by tar and member; the JSON beside an image says whose it is."""
         for tar in self.tars:
             for sample in tar_samples(tar):
                 try:
@@ -111,9 +111,9 @@ class PictureSource:
                 except MediaError as error:
                     medium = _broken(f"{tar} {sample.name}", str(error))
                 caption = (sample.caption,) if sample.caption else ()
-                yield Picture(sample.name, medium, caption, kept_cells(sample.cells))
+                yield SourceMedium(sample.name, medium, caption, kept_cells(sample.cells))
 
-    def _in_folder(self) -> Iterator[Picture]:
+    def _in_folder(self) -> Iterator[SourceMedium]:
         with FileDigests(Settings.from_environment().cache) as digests:
             for file in self._files:
                 name = file.relative_to(self.path)
@@ -121,24 +121,24 @@ class PictureSource:
                 album = name.parent.as_posix()
                 cells = {} if album == "." else {"album": album}
                 medium = _file_ref(file, "video" if is_video else "image", digests)
-                yield Picture(_as_text(name.as_posix()), medium, cells=cells)
+                yield SourceMedium(_as_text(name.as_posix()), medium, cells=cells)
 
 
-def open_pictures(path: str | Path) -> PictureSource:
-    """Open a folder of pictures and videos, webdataset tars, a data set folder, or a manifest: a
-    data file (JSONL, CSV, TSV, Parquet) with a column for the picture or video, and if it likes
+def open_images(path: str | Path) -> ImageSource:
+    """Open a folder of images and videos, webdataset tars, a data set folder, or a manifest: a
+    data file (JSONL, CSV, TSV, Parquet) with a column for the image or video, and if it likes
     `caption`, `license`, `author`, `picture_url`, `source`, `split`, `album`. Raises UsageError."""
     place = Path(path).expanduser()
     if (place / ITEMS_FILE).is_file():
         place = place / ITEMS_FILE
-    pictures = PictureSource(place)
+    images = ImageSource(place)
     if place.is_dir():
-        if not len(pictures):
+        if not len(images):
             raise UsageError(f"{path} holds no pictures and no videos; give another folder")
     elif not place.is_file():
         raise UsageError(f"there is no folder or manifest {path}")
-    elif pictures.tars:
-        return pictures
+    elif images.tars:
+        return images
     elif place.suffix.lower() not in TABLES:
         raise UsageError(
             f"{path} is no manifest: expected one of {', '.join(TABLES)}; or give the folder that the pictures lie in"
@@ -147,7 +147,7 @@ def open_pictures(path: str | Path) -> PictureSource:
         raise DataError(
             f"{path} names no picture in its first rows; give them in a column `image`, or videos in `video`"
         )
-    return pictures
+    return images
 
 
 def unique_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
@@ -168,12 +168,12 @@ def kept_cells(cells: Mapping[str, str]) -> dict[str, str]:
     return {name: by_name[name] for name in _KEPT if by_name.get(name)}
 
 
-def _picture_of(name: str, row: Row, path: str) -> Picture:
-    """The picture of a manifest's row; only the first, if a row names several."""
+def _image_of(name: str, row: Row, path: str) -> SourceMedium:
+    """The image of a manifest's row; only the first, if a row names several."""
     caption = next((row.cells[name] for name in CAPTION_COLUMNS if row.cells.get(name)), "")
     where = f"{path}, row {row.index + 1}"
     medium = row.media[0] if row.media else _broken(where, f"{where}: names no picture")
-    return Picture(name, medium, (caption,) if caption else (), kept_cells(row.cells))
+    return SourceMedium(name, medium, (caption,) if caption else (), kept_cells(row.cells))
 
 
 def _broken(name: str | Path, problem: str, kind: MediaKind = "image") -> MediaRef:

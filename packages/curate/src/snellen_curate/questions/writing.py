@@ -62,7 +62,7 @@ def prompt_texts() -> PromptTexts:
 def prompt_messages(
     name: str, *parts: Part, text: str = "text", system: str = "system", **fields: str
 ) -> list[Message]:
-    """System message and user message of a prompt, `parts` (pictures) before its text."""
+    """System message and user message of a prompt, `parts` (images) before its text."""
     texts = prompt_texts().prompts[name]
     # One pass, so that braces of JSON or of a question are never taken for fields.
     filled = _FIELD.sub(lambda match: fields.get(match[1], match[0]), texts[text].strip())
@@ -133,7 +133,7 @@ def write_questions(
     role: str,
     dimension: DimensionPrompt,
     extraction: VisualFacts,
-    picture: str,
+    image: str,
     media: Sequence[MediaRef] = (),
     *,
     count: int,
@@ -153,7 +153,7 @@ def write_questions(
         description=describe(extraction),
     )
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in shown}
-    written = yield from ask_json(role, messages, WrittenQuestions, picture, media=sources, settings=_SETTINGS)
+    written = yield from ask_json(role, messages, WrittenQuestions, image, media=sources, settings=_SETTINGS)
     return written.questions[:count]
 
 

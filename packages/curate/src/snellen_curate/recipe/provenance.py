@@ -1,7 +1,7 @@
 """Where each item comes from: `provenance.jsonl`, a line for every item that any step saw; and
 `summary.md`, what every step did, in numbers.
 
-An item's line has its pictures by digest, its source and licence, where it ended, and what each
+An item's line has its images by digest, its source and licence, where it ended, and what each
 step decided about it: by which rule or person, on what which model said. Machines' decisions have
 no time here, so that the same steps on the same replies give the same bytes.
 """
@@ -39,7 +39,7 @@ class ProvenanceEntry(Struct, frozen=True, omit_defaults=True):
     rule: str
     reason: str = ""
     about: str = ""
-    """The picture that it was decided about, if not the item itself."""
+    """The image that it was decided about, if not the item itself."""
     by: str = ""
     at: str = ""
     """When, if a person decided."""
@@ -47,16 +47,16 @@ class ProvenanceEntry(Struct, frozen=True, omit_defaults=True):
     changes: dict[str, tuple[str, str]] = {}
 
 
-class ItemProvenance(Struct, frozen=True, omit_defaults=True):
+class ItemProvenance(Struct, frozen=True, omit_defaults=True, rename={"images": "pictures"}):
     """The history of an item."""
 
     item: str
     ended: dict[str, str] = {}
     """By each last step, such as a publication: `kept`, or `dropped by STEP`."""
     made_from: str = ""
-    """Name of the picture, video or record that the item was made from, if a step made it."""
-    pictures: list[str] = []
-    """SHA-256 of its pictures and videos, in hex, as the last step that wrote it has them."""
+    """Name of the image, video or record that the item was made from, if a step made it."""
+    images: list[str] = []
+    """SHA-256 of its images and videos, in hex, as the last step that wrote it has them."""
     source: str = ""
     licence: str = ""
     history: list[ProvenanceEntry] = []
@@ -109,7 +109,7 @@ def _origin(item: Item) -> ItemProvenance:
     return ItemProvenance(
         item=item.id,
         made_from=item.cells.get(MADE_FROM, ""),
-        pictures=[ref.digest for ref in item.sample.media],
+        images=[ref.digest for ref in item.sample.media],
         source=item.cells.get("source", ""),
         licence=own_licence(item.cells),
     )

@@ -47,7 +47,7 @@ class StepProtocol:
     continued_by: Collection[str] = ()
     """Options that add to what the folder has: if they change, the step goes on there."""
     reads_items: bool = True
-    """Whether its data are items, rather than pictures or metadata."""
+    """Whether its data are items, rather than images or metadata."""
     writes_items: bool = True
     """Whether later steps may read what it wrote."""
     needs_folder: bool = True

@@ -46,13 +46,13 @@ class _ReviewedItem(NamedTuple):
     """An item of the queue with the decisions about it."""
 
     context: dict[str, Any]
-    pictures: list[str]
+    images: list[str]
     decisions: list[Record]
 
 
 def export_review(board: ReviewBoard, folder: Path, form: ExchangeFormat) -> list[Path]:
     """Write the queue and all decisions; returns the files. Raises StorageError."""
-    rows = _rows(board, with_pictures=form != "csv")
+    rows = _rows(board, with_images=form != "csv")
     files = _WRITERS[form](rows, _questions(board), board.settings.annotators)
     for name, content in files.items():
         save(folder / name, content)
@@ -89,7 +89,7 @@ def _read_line(line: str, at: int) -> Record:
         ) from None
 
 
-def _rows(board: ReviewBoard, with_pictures: bool) -> list[_ReviewedItem]:
+def _rows(board: ReviewBoard, with_images: bool) -> list[_ReviewedItem]:
     rows = []
     for name, _, reviews in board.rows():
         item = board.queue.items[name].item
@@ -99,19 +99,19 @@ def _rows(board: ReviewBoard, with_pictures: bool) -> list[_ReviewedItem]:
             "question": "\n".join(filter(None, (sample.hint, sample.question))),
             "options": "\n".join(f"{label}. {text}".rstrip(". ") for label, text in choices),
         }
-        pictures = [_data_address(ref.source.read()) for ref in sample.media if ref.kind == "image" and with_pictures]
+        images = [_data_address(ref.source.read()) for ref in sample.media if ref.kind == "image" and with_images]
         decisions = []
         for entry in reviews.last_decisions():
             cells = {key: value for key, value in msgspec.to_builtins(entry).items() if value}
             changes = cells.pop("changes", {})
             decisions.append(cells | {CHANGE + key: text or REMOVED for key, text in changes.items()})
-        rows.append(_ReviewedItem(context, pictures, decisions))
+        rows.append(_ReviewedItem(context, images, decisions))
     return rows
 
 
-def _data_address(picture: bytes) -> str:
+def _data_address(image: bytes) -> str:
     """An address that every tool displays without a server for files."""
-    return f"data:{content_type(picture)};base64,{base64.b64encode(picture).decode()}"
+    return f"data:{content_type(image)};base64,{base64.b64encode(image).decode()}"
 
 
 def _questions(board: ReviewBoard) -> Questions:
@@ -148,7 +148,7 @@ def _read_csv(text: str) -> Iterator[tuple[str, Record]]:
 def _write_label_studio(rows: Sequence[_ReviewedItem], questions: Questions, _: int) -> dict[str, bytes]:
     tasks: list[Record] = [
         {
-            "data": {**row.context, "images": row.pictures},
+            "data": {**row.context, "images": row.images},
             "annotations": [{"result": _results(cells), "lead_time": cells.get("seconds")} for cells in row.decisions],
         }
         for row in rows
@@ -210,7 +210,7 @@ def _write_argilla(rows: Sequence[_ReviewedItem], questions: Questions, people: 
     records = []
     for row in rows:
         fields = {key: row.context[key] for key in CONTEXT if row.context[key]}
-        fields |= {f"image_{at}": each for at, each in enumerate(row.pictures, 1)}
+        fields |= {f"image_{at}": each for at, each in enumerate(row.images, 1)}
         responses: dict[str, list[Record]] = defaultdict(list)
         persons: dict[str, Record] = {}
         for cells in row.decisions:

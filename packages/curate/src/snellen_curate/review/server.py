@@ -117,7 +117,7 @@ def _describe_outcome(board: ReviewBoard, name: str, reviews: ItemReviews) -> di
 
 
 def _describe_medium(ref: MediaRef) -> dict[str, str]:
-    """A medium; of a picture that a model could not be given, why. Browsers draw parts of some."""
+    """A medium; of an image that a model could not be given, why. Browsers draw parts of some."""
     problem = ""
     if ref.kind == "image":
         try:

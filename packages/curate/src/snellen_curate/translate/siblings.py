@@ -1,5 +1,5 @@
 """Items in another language; whether two data sets are siblings: the same ids, keys, kinds, options
-and pictures in two languages; and whether options that repeat have the same translation everywhere.
+and images in two languages; and whether options that repeat have the same translation everywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Data sets that have a file with boxes for each picture: LabelMe's JSON files
+"""Data sets that have a file with boxes for each image: LabelMe's JSON files
 (https://github.com/wkentaro/labelme), of whose outlines, rectangles and circles the boxes around
 them are taken; and PASCAL VOC's XML files (Everingham et al. 2010,
 http://host.robots.ox.ac.uk/pascal/VOC/), as labelImg and others write them too."""
@@ -19,6 +19,7 @@ from snellen.core.errors import DataError, MediaError
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.data.json_document import decode_document
+from snellen_curate.image_files import IMAGE_SUFFIXES
 from snellen_curate.metadata.importers.importer import (
     ImportedMetadata,
     Importer,
@@ -28,12 +29,11 @@ from snellen_curate.metadata.importers.importer import (
     only_label,
 )
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
-from snellen_curate.picture_files import PICTURE_SUFFIXES
 from snellen_curate.statistics.media_facts import read_image_facts
 
-_SUFFIXES = [each for suffix in sorted(PICTURE_SUFFIXES) for each in (suffix, suffix.upper())]
+_SUFFIXES = [each for suffix in sorted(IMAGE_SUFFIXES) for each in (suffix, suffix.upper())]
 _MAX_LEVELS = 3
-"""Folders in a folder of annotations that are looked for among the pictures too."""
+"""Folders in a folder of annotations that are looked for among the images too."""
 
 
 class Shape(NamedTuple):
@@ -48,8 +48,8 @@ class Shape(NamedTuple):
 
 
 def box_importer(suffix: str, sibling: str, parse: Callable[[Path], tuple[str, list[Shape]]]) -> Importer:
-    """The importer of files with this suffix, of which `parse` gives the name of the picture and
-    the objects; the pictures may lie in the folder `sibling` beside that of the files."""
+    """The importer of files with this suffix, of which `parse` gives the name of the image and
+    the objects; the images may lie in the folder `sibling` beside that of the files."""
 
     def read(request: ImportRequest) -> ImportedMetadata:
         left_out: Counter[str] = Counter()
@@ -63,14 +63,14 @@ def box_importer(suffix: str, sibling: str, parse: Callable[[Path], tuple[str, l
         paths = [Path(path).expanduser().absolute() for path in request.paths]
         folder = Path(os.path.commonpath([path if path.is_dir() else path.parent for path in paths]))
         for file, name, shapes in files:
-            picture, size = _find_picture(request, file, name, sibling)
+            image, size = _find_image(request, file, name, sibling)
             boxes: list[ObjectBox] = []
             for label, corners, type, is_difficult in shapes:
                 if corners is None:
                     left_out[f"a shape of type {type!r}"] += 1
                 else:
                     boxes += clip_box(label.strip(), corners, size, left_out, crowd=is_difficult)
-            yield box_record(request, file_name(file, folder), picture, size, boxes)
+            yield box_record(request, file_name(file, folder), image, size, boxes)
 
     return read
 
@@ -81,13 +81,13 @@ def label_space(request: ImportRequest, labels: Iterable[str]) -> dict[str, dict
 
 
 def box_record(
-    request: ImportRequest, name: str, picture: Path, size: tuple[int, int], boxes: list[ObjectBox]
+    request: ImportRequest, name: str, image: Path, size: tuple[int, int], boxes: list[ObjectBox]
 ) -> MetadataRecord:
-    """The record of a picture with these objects."""
+    """The record of an image with these objects."""
     return MetadataRecord(
         id=f"{request.name}/{name}",
         source=request.name,
-        images=(request.picture_path(str(picture.absolute()), picture.parent),),
+        images=(request.image_path(str(image.absolute()), image.parent),),
         width=size[0],
         height=size[1],
         space=request.name,
@@ -104,29 +104,29 @@ def file_name(file: Path, folder: Path) -> str:
     return path.with_suffix("").as_posix()
 
 
-def _find_picture(request: ImportRequest, annotation: Path, name: str, sibling: str) -> tuple[Path, tuple[int, int]]:
-    """The picture that an annotation file names, and its size: in --media, beside the file, or
+def _find_image(request: ImportRequest, annotation: Path, name: str, sibling: str) -> tuple[Path, tuple[int, int]]:
+    """The image that an annotation file names, and its size: in --media, beside the file, or
     in the folder `sibling` beside the file's folder; `Annotations/val` is beside `JPEGImages/val`.
-    A picture may have another suffix than the file says. Raises DataError."""
+    An image may have another suffix than the file says. Raises DataError."""
     # Windows writes its own separators.
     name = name.strip().replace("\\", "/") or annotation.with_suffix(".jpg").name
     parent, below = annotation.absolute().parent, Path()
-    folders = [] if request.pictures else [parent]
+    folders = [] if request.images else [parent]
     for _ in range(_MAX_LEVELS):
         beside = (parent.parent / sibling, parent.parent / "images")
-        folders += [each / below for each in ((request.pictures,) if request.pictures else beside)]
+        folders += [each / below for each in ((request.images,) if request.images else beside)]
         parent, below = parent.parent, parent.name / below
     plain = Path(name).name
     stem = plain.removesuffix(next((x for x in _SUFFIXES if plain.endswith(x)), ""))
     for other in (name, plain, *(stem + suffix for suffix in _SUFFIXES)):
         for path in (folder / other for folder in folders):
             if path.is_file():
-                return path, picture_size(path)
-    where = request.pictures or f"its folder, nor in {sibling} or images beside that"
+                return path, image_size(path)
+    where = request.images or f"its folder, nor in {sibling} or images beside that"
     raise DataError(f"{annotation}: its picture {name} is not in {where}; name the folder with --media DIR")
 
 
-def picture_size(path: Path) -> tuple[int, int]:
+def image_size(path: Path) -> tuple[int, int]:
     """Width and height in pixels. Raises DataError."""
     try:
         facts = read_image_facts(MediaRef("", FileSource(str(path))))

@@ -138,7 +138,7 @@ def _records(
         yield MetadataRecord(
             id=f"{request.name}/{image.id}",
             source=request.name,
-            images=(request.picture_path(image.path, folder),),
+            images=(request.image_path(image.path, folder),),
             license=licenses.get(image.license, "") if image.license is not None else "",
             url=image.flickr_url or image.coco_url,
             width=image.width,

@@ -22,6 +22,7 @@ from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import read_decisions
 from snellen.data_sets.step import MediaWriter
 from snellen_curate.attribution import licence_at
+from snellen_curate.image_files import find_files
 from snellen_curate.metadata.record_file import write_records
 from snellen_curate.metadata.records import (
     Corners,
@@ -32,7 +33,6 @@ from snellen_curate.metadata.records import (
     record_problem,
 )
 from snellen_curate.open_data import open_items
-from snellen_curate.picture_files import find_files
 
 GROUP = "snellen.metadata_importers"
 SPLITS = frozenset({"train", "test", "val", "valid", "validation", "dev"})
@@ -47,10 +47,10 @@ class ImportRequest:
     """Files or folders, or the name of a data set."""
     out: Path
     """The metadata file to write."""
-    pictures: Path | None = None
-    """Folder of the pictures that the files name; None: next to them."""
+    images: Path | None = None
+    """Folder of the images that the files name; None: next to them."""
     kept: Path | None = None
-    """Data set folder of pictures; records of others are left out. None: all are taken."""
+    """Data set folder of images; records of others are left out. None: all are taken."""
     source: str = ""
     """Name of the data set; empty: after the first path."""
     license: str = ""
@@ -69,9 +69,9 @@ class ImportRequest:
         path = self.paths[0].rstrip("/").rpartition("/")[2].partition("?")[0]
         return self.source or path.partition(".")[0] or path
 
-    def picture_path(self, name: str, default_folder: Path) -> str:
+    def image_path(self, name: str, default_folder: Path) -> str:
         """A picture's path as a record has it: relative to the metadata file."""
-        path = (self.pictures or default_folder) / name
+        path = (self.images or default_folder) / name
         return os.path.relpath(path.absolute(), self.out.absolute().parent)
 
 
@@ -90,7 +90,9 @@ Importer = Callable[[ImportRequest], ImportedMetadata]
 """Raises DataError for files of another layout."""
 
 
-class ImportCounts(Struct, omit_defaults=True):
+class ImportCounts(
+    Struct, omit_defaults=True, rename={"missing_images": "missing_pictures", "missing_image": "missing_picture"}
+):
     """What was imported."""
 
     path: str
@@ -102,8 +104,8 @@ class ImportCounts(Struct, omit_defaults=True):
     """Records that a template will not take, because something is wrong with them."""
     problems: dict[str, str] = {}
     """The first of these, with the reason."""
-    missing_pictures: int = 0
-    missing_picture: str = ""
+    missing_images: int = 0
+    missing_image: str = ""
     """The first of these, as the record has it."""
     left_out: dict[str, int] = {}
     """What the files say that no record has, e.g. boxes without an area."""
@@ -118,7 +120,7 @@ def clip_box(
     expression: str = "",
     crowd: bool = False,
 ) -> Iterator[ObjectBox]:
-    """A box, cut at the border of a picture of known size; none if nothing is left of it, or if it
+    """A box, cut at the border of an image of known size; none if nothing is left of it, or if it
     has no name."""
     left, top, right, bottom = corners
     if size[0] and size[1]:
@@ -134,7 +136,7 @@ def clip_box(
 
 
 def only_label(labels: Iterable[str]) -> dict[str, Any]:
-    """The fields of what a picture shows: that is plain only if it shows objects of one kind."""
+    """The fields of what an image shows: that is plain only if it shows objects of one kind."""
     distinct = tuple(dict.fromkeys(filter(None, labels)))
     return {"label": distinct[0]} if len(distinct) == 1 else {"labels": distinct}
 
@@ -204,7 +206,7 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     header = MetadataHeader(sources={request.name: facts}, spaces=imported.spaces)
     counts = ImportCounts(str(request.out), name, request.name, 0, 0)
     folder = request.out.absolute().parent
-    kept = _KeptPictures(request.kept, folder) if request.kept else None
+    kept = _KeptImages(request.kept, folder) if request.kept else None
     records = (_fill(record, request) for record in imported.records)
     chosen = records if kept is None else filter(kept.has_all, records)
     counts.records = write_records(request.out, header, _count(chosen, counts, header, folder))
@@ -229,9 +231,9 @@ def _count(
     """The records, counting what they lack; their paths are relative to `folder`."""
     for record in records:
         counts.without_licence += not header.license_of(record)
-        missing = [picture for picture in record.images if not Path(folder, picture).is_file()]
-        counts.missing_pictures += len(missing)
-        counts.missing_picture = counts.missing_picture or "".join(missing[:1])
+        missing = [image for image in record.images if not Path(folder, image).is_file()]
+        counts.missing_images += len(missing)
+        counts.missing_image = counts.missing_image or "".join(missing[:1])
         problem = record_problem(record, header)
         if problem is not None:
             counts.with_problems += 1
@@ -240,13 +242,13 @@ def _count(
         yield record
 
 
-class _KeptPictures:
-    """The pictures of a data set folder. A file is the one of the longest id or path that its own
+class _KeptImages:
+    """The images of a data set folder. A file is the one of the longest id or path that its own
     path ends with: sub/a.png is not a.png. File names that stand once in the folder count too."""
 
     def __init__(self, folder: Path, records: Path) -> None:
         """`records`: the folder that the paths of records are relative to."""
-        from snellen_curate.pictures.check import TABLE_FILE
+        from snellen_curate.images.check import TABLE_FILE
 
         self.left_out = 0
         self._folder, self._records = folder, records
@@ -264,7 +266,7 @@ class _KeptPictures:
                     self._is_kept.setdefault(key, row["decision"] != "drop")
 
     def refuse_none(self) -> None:
-        """Raises DataError, as no picture was found."""
+        """Raises DataError, as no image was found."""
         there = ", ".join([*self._is_kept][:3])
         raise DataError(
             f"0 of {self.left_out} pictures are in {self._folder} and kept: it has {there}; here "
@@ -272,7 +274,7 @@ class _KeptPictures:
         )
 
     def has_all(self, record: MetadataRecord) -> bool:
-        """Whether all pictures of a record are kept; counts it if not."""
+        """Whether all images of a record are kept; counts it if not."""
         for path in (Path(self._records, image) for image in record.images):
             ids = ("/".join(path.parts[start:]) for start in range(len(path.parts)))
             if not next((self._is_kept[each] for each in ids if each in self._is_kept), False):
@@ -295,8 +297,8 @@ def _fill(record: MetadataRecord, request: ImportRequest) -> MetadataRecord:
     )
 
 
-class PictureWriter:
-    """Pictures that are inside a data file become files next to the metadata file; those that are
+class ImageWriter:
+    """Images that are inside a data file become files next to the metadata file; those that are
     files already stay where they are."""
 
     def __init__(self, out: Path) -> None:

@@ -1,5 +1,5 @@
 """Tables: Parquet, JSON Lines, CSV, TSV, and Hugging Face data sets, saved or on the hub; and
-pictures in folders that are named by their label, as torchvision's ImageFolder and the Hugging Face
+images in folders that are named by their label, as torchvision's ImageFolder and the Hugging Face
 library read them, or with a `metadata.csv` or `metadata.jsonl` beside them.
 
 Columns become fields by name; `columns` names others. What is no field becomes an annotation.
@@ -18,9 +18,9 @@ from snellen.core.sample import Row
 from snellen.data.columns import is_image_column, is_video_column, parse_list
 from snellen.data.tables.hub import open_arrow
 from snellen.data.tables.open_table import IndexedTable, open_table
-from snellen_curate.metadata.importers.importer import SPLITS, ImportedMetadata, ImportRequest, PictureWriter, only_path
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
+from snellen_curate.metadata.importers.importer import SPLITS, ImageWriter, ImportedMetadata, ImportRequest, only_path
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
-from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
 
 _TEXT_FIELDS = (
     "license",
@@ -83,19 +83,19 @@ def read_table(request: ImportRequest, spec: str, image_column: str | None = Non
 def _records(
     request: ImportRequest, table: DataTable, label_names: Mapping[str, list[str]], has_space: bool
 ) -> Iterator[MetadataRecord]:
-    pictures = PictureWriter(request.out)
+    images = ImageWriter(request.out)
     missing = dict(request.columns)
     missing.pop("image", None)
     for row in table:
         missing = {name: column for name, column in missing.items() if column not in row.cells}
-        yield _record(request, row, label_names, has_space, pictures)
+        yield _record(request, row, label_names, has_space, images)
     if missing:
         name, column = next(iter(missing.items()))
         raise UnknownName(f"column (for {name})", column, table.columns or ())
 
 
 def _record(
-    request: ImportRequest, row: Row, label_names: Mapping[str, list[str]], has_space: bool, pictures: PictureWriter
+    request: ImportRequest, row: Row, label_names: Mapping[str, list[str]], has_space: bool, images: ImageWriter
 ) -> MetadataRecord:
     """The record of a row. Columns that are no field become its annotation."""
     cells = {
@@ -115,7 +115,7 @@ def _record(
         field: int(float(text)) for field in _NUMBER_FIELDS if (text := take(field)).replace(".", "", 1).isdecimal()
     }
     boxes = _boxes(take("boxes"), take("box_labels"))
-    # A table that names its pictures names its records by them.
+    # A table that names its images names its records by them.
     name = take("id") or cells.get("image", "") or str(row.index)
     texts["source"] = texts.get("source") or request.name
     if has_space and (texts.get("label") or boxes):
@@ -124,8 +124,8 @@ def _record(
     videos = [ref for ref in row.media if ref.kind == "video"]
     return MetadataRecord(
         id=f"{request.name}/{name}",
-        images=tuple(pictures.path(ref) for ref in row.media if ref.kind == "image"),
-        video=pictures.path(videos[0]) if videos else "",
+        images=tuple(images.path(ref) for ref in row.media if ref.kind == "image"),
+        video=images.path(videos[0]) if videos else "",
         boxes=boxes,
         annotation={
             column: cell
@@ -223,7 +223,7 @@ _LISTINGS = ("metadata.jsonl", "metadata.csv")
 
 
 def read_image_folder(request: ImportRequest) -> ImportedMetadata:
-    """Read a folder of pictures; one with a `metadata.csv` or `metadata.jsonl` is read as a table.
+    """Read a folder of images; one with a `metadata.csv` or `metadata.jsonl` is read as a table.
     Raises DataError."""
     folder = only_path(request)
     if not folder.is_dir():
@@ -232,7 +232,7 @@ def read_image_folder(request: ImportRequest) -> ImportedMetadata:
         if (folder / name).is_file():
             return read_table(request, str(folder / name), image_column="file_name")
     # Names alone are held in memory.
-    files = list(find_files(folder, PICTURE_SUFFIXES))
+    files = list(find_files(folder, IMAGE_SUFFIXES))
     space = dict(_folder_label(path, folder) for path in files)
     space.pop("", None)
     return ImportedMetadata(_folder_records(request, folder, files), {request.name: space} if space else {})
@@ -245,7 +245,7 @@ def _folder_records(request: ImportRequest, folder: Path, files: list[Path]) -> 
         yield MetadataRecord(
             id=f"{request.name}/{relative.as_posix()}",
             source=request.name,
-            images=(request.picture_path(relative.as_posix(), folder),),
+            images=(request.image_path(relative.as_posix(), folder),),
             label=label,
             space=request.name if label else "",
         )

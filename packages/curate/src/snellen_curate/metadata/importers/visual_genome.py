@@ -115,7 +115,7 @@ def _records(
         yield MetadataRecord(
             id=f"{request.name}/{number}",
             source=request.name,
-            images=(request.picture_path(name, folder),),
+            images=(request.image_path(name, folder),),
             width=image.width,
             height=image.height,
             boxes=(*expressions, *boxes),

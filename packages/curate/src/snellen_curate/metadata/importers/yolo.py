@@ -1,4 +1,4 @@
-"""YOLO's text files: a line `class x y width height` for each object, as shares of the picture, or
+"""YOLO's text files: a line `class x y width height` for each object, as shares of the image, or
 `class x1 y1 x2 y2 ...` around it (https://docs.ultralytics.com/datasets/detect/). The names of the
 classes are in the data set's YAML file, `classes.txt` or `obj.names`."""
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from snellen.core.errors import DataError
-from snellen_curate.metadata.importers.box_files import box_record, file_name, label_space, picture_size
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
+from snellen_curate.metadata.importers.box_files import box_record, file_name, image_size, label_space
 from snellen_curate.metadata.importers.importer import SPLITS, ImportedMetadata, ImportRequest, clip_box, only_path
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
-from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
 
 _NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "_darknet.labels")
 
@@ -83,17 +83,17 @@ def _names_in_yaml(text: str) -> dict[int, str]:
 def _records(
     request: ImportRequest, folder: Path, names: dict[int, str], left_out: Counter[str], *, has_keypoints: bool
 ) -> Iterator[MetadataRecord]:
-    """A record for each picture: without objects if its text file is empty or missing. Raises
+    """A record for each image: without objects if its text file is empty or missing. Raises
     DataError if all are missing."""
     text_files: set[Path] = set()
-    place = request.pictures or folder
-    pictures = list(find_files(place, PICTURE_SUFFIXES, follow_links=True))
-    if not pictures:
+    place = request.images or folder
+    images = list(find_files(place, IMAGE_SUFFIXES, follow_links=True))
+    if not images:
         raise DataError(f"{place} holds no pictures; name their folder with --media DIR")
-    for picture in pictures:
-        size = picture_size(picture)
+    for image in images:
+        size = image_size(image)
         boxes: list[ObjectBox] = []
-        text_file = _text_file(picture, folder)
+        text_file = _text_file(image, folder)
         if text_file is None:
             left_out["the text file of a picture, which then has no objects"] += 1
         else:
@@ -101,10 +101,10 @@ def _records(
             for label, (left, top, right, bottom) in _objects(text_file, names, left_out, has_keypoints):
                 corners = (left * size[0], top * size[1], right * size[0], bottom * size[1])
                 boxes += clip_box(label, corners, size, left_out)
-        yield box_record(request, file_name(picture, folder.absolute()), picture, size, boxes)
+        yield box_record(request, file_name(image, folder.absolute()), image, size, boxes)
     if not text_files:
         raise DataError(
-            f"none of the {len(pictures)} pictures has a text file, e.g. {pictures[0]}; expected "
+            f"none of the {len(images)} pictures has a text file, e.g. {images[0]}; expected "
             "it beside the picture, or in `labels` where the picture is in `images`"
         )
     for path in (path for each in {file.parent for file in text_files} for path in each.glob("*.txt")):
@@ -112,22 +112,22 @@ def _records(
             left_out["a text file without a picture"] += 1
 
 
-def _text_file(picture: Path, folder: Path) -> Path | None:
-    """The text file beside a picture, or in `labels` where it is in `images`."""
-    parts = picture.parts
-    candidates = [picture.with_suffix(".txt")]
+def _text_file(image: Path, folder: Path) -> Path | None:
+    """The text file beside an image, or in `labels` where it is in `images`."""
+    parts = image.parts
+    candidates = [image.with_suffix(".txt")]
     for place in range(len(parts) - 2, -1, -1):
         if parts[place] == "images":
             other = Path(*parts[:place], "labels", *parts[place + 1 :])
             candidates.append(other.with_suffix(".txt"))
-    candidates += [folder / "labels" / each / f"{picture.stem}.txt" for each in (".", picture.parent.name)]
+    candidates += [folder / "labels" / each / f"{image.stem}.txt" for each in (".", image.parent.name)]
     return next((path for path in candidates if path.is_file()), None)
 
 
 def _objects(
     file: Path, names: dict[int, str], left_out: Counter[str], has_keypoints: bool
 ) -> Iterator[tuple[str, Corners]]:
-    """Names and boxes of the objects of a file, as shares of the picture. Raises DataError."""
+    """Names and boxes of the objects of a file, as shares of the image. Raises DataError."""
     lines = [line for line in file.read_text("utf-8", "replace").splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         values = line.split()

@@ -9,11 +9,11 @@ mask-generation                  segments without labels (SAM)
 zero-shot-image-classification   labels for segments (or attributes), of crops
 image-classification             labels or attributes, of crops
 
-`rapidocr`: text in pictures by RapidOCR (PP-OCR, the models of PaddleOCR, on ONNX Runtime), the
+`rapidocr`: text in images by RapidOCR (PP-OCR, the models of PaddleOCR, on ONNX Runtime), the
 extra `ocr`. Its weights come with the package, so that nothing is downloaded.
 
 Each is a model like any other here: its replies, `VisualFacts` as JSON, are stored under a digest
-of weights, task and picture.
+of weights, task and image.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _MIN_TEXT_SCORE = 0.5
 
 
 class FactsModel(ModelDefaults):
-    """A picture in, `VisualFacts` as JSON out."""
+    """An image in, `VisualFacts` as JSON out."""
 
     batch_size = 1
     identity: Identity
@@ -86,15 +86,15 @@ class FactsModel(ModelDefaults):
         return Generated(text, seconds=round(time.perf_counter() - begun, 6))
 
     def find(self, image: PILImage, text: str) -> VisualFacts:
-        """What is to be seen in a picture, by what a request says."""
+        """What is to be seen in an image, by what a request says."""
         raise NotImplementedError
 
 
-def _ask_facts(role: str, picture: str, ref: MediaRef, words: Sequence[str] | None = None) -> Steps[VisualFacts]:
-    """Ask the model of a role about a picture, with the labels to choose from if it takes any."""
+def _ask_facts(role: str, image: str, ref: MediaRef, words: Sequence[str] | None = None) -> Steps[VisualFacts]:
+    """Ask the model of a role about an image, with the labels to choose from if it takes any."""
     parts = [] if words is None else [Text(msgspec.json.encode({"labels": list(words)}).decode())]
     message = user(Media("image", ref.digest), *parts)
-    reply = yield from ask_text(role, [message], picture, media={ref.digest: ref.source})
+    reply = yield from ask_text(role, [message], image, media={ref.digest: ref.source})
     return msgspec.json.decode(reply, type=VisualFacts)
 
 
@@ -106,14 +106,14 @@ class PipelineExtractor(Extractor):
     at_once: bool = False
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
-        """Captions and detections of the whole picture, everything else of each crop."""
+        """Captions and detections of the whole image, everything else of each crop."""
         found = VisualFacts(view.width, view.height)
         is_zero_shot = self.task.startswith("zero-shot")
         if "caption" in aspects:
-            found = found.join((yield from _ask_facts(role, view.picture, view.ref, ())))
+            found = found.join((yield from _ask_facts(role, view.image, view.ref, ())))
         if "instances" in aspects and (view.words or not is_zero_shot):
             words = view.words if is_zero_shot else ()
-            found = found.join((yield from _ask_facts(role, view.picture, view.ref, words)))
+            found = found.join((yield from _ask_facts(role, view.image, view.ref, words)))
         for aspect in ("labels", "attributes", "dense"):
             if aspect in aspects:
                 found = found.join((yield from self._describe_crops(view, aspect, role)))
@@ -127,7 +127,7 @@ class PipelineExtractor(Extractor):
             if aspect == "labels" and (instance.label or not view.words):
                 continue
             words = {"labels": view.words, "attributes": _ATTRIBUTES}.get(aspect, ())
-            result = yield from _ask_facts(role, view.picture, crop, words)
+            result = yield from _ask_facts(role, view.image, crop, words)
             if aspect == "dense":
                 dense += [RegionText(caption, instance.box) for caption in result.captions]
                 continue
@@ -141,7 +141,7 @@ class PipelineExtractor(Extractor):
 
 
 class PipelineModel(FactsModel):
-    """A checkpoint for one task; weights load with the first picture."""
+    """A checkpoint for one task; weights load with the first image."""
 
     def __init__(self, task: str, checkpoint: Checkpoint, device: str) -> None:
         self.task = task
@@ -242,7 +242,7 @@ def _segments(result: Mapping[str, Any]) -> tuple[Instance, ...]:
 class OcrExtractor(Extractor):
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """The lines of text, in the order of reading."""
-        return _ask_facts(role, view.picture, view.ref)
+        return _ask_facts(role, view.image, view.ref)
 
 
 class OcrModel(FactsModel):
@@ -285,6 +285,6 @@ def _ocr_engine() -> Any:
 
     from rapidocr import RapidOCR
 
-    # It reports each file that it loads, and every picture without text, as a warning.
+    # It reports each file that it loads, and every image without text, as a warning.
     logging.getLogger("RapidOCR").setLevel(logging.ERROR)
     return RapidOCR(params={"Global.log_level": "error"})

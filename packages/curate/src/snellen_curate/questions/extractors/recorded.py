@@ -1,6 +1,6 @@
 """`file:FILE.jsonl`: extractions that were made elsewhere, or by an earlier step.
 
-One line a picture: `{"picture": "park/dog.png", "captions": ["..."], "instances": [{"label": "dog",
+One line an image: `{"picture": "park/dog.png", "captions": ["..."], "instances": [{"label": "dog",
 "box": [10, 20, 80, 90], "attributes": ["brown"]}], "dense": [{"text": "...", "box": [...]}],
 "texts": [...]}`, boxes in pixels; of videos `"moments": [{"start": 0, "end": 1, "captions":
 ["..."]}]`. `pictures.jsonl` of a data set folder is such a file.
@@ -20,14 +20,14 @@ from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
 from snellen_curate.questions.extraction import ASPECTS, Aspect, Extractor, View, VisualFacts, only
-from snellen_curate.questions.sources import PictureSource
+from snellen_curate.questions.sources import ImageSource
 
 
-class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True):
+class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True, rename={"image": "picture"}):
     """A line of the file."""
 
-    picture: str
-    """Id of the picture: its path in the folder, or the id of the manifest's row; or the end of its
+    image: str
+    """Id of the image: its path in the folder, or the id of the manifest's row; or the end of its
     file's path."""
 
 
@@ -39,9 +39,9 @@ class RecordedExtractor(Extractor):
     recorded: RecordedFile[RecordedFacts]
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
-        """What the file says of the picture; nothing if it is not in the file."""
+        """What the file says of the image; nothing if it is not in the file."""
         yield from ()
-        line = self.recorded.get(self.recorded.id_of(view.picture, view.ref) or view.picture)
+        line = self.recorded.get(self.recorded.id_of(view.image, view.ref) or view.image)
         return VisualFacts() if line is None else only(plain_extraction(line), aspects)
 
 
@@ -51,7 +51,7 @@ def plain_extraction(line: RecordedFacts) -> VisualFacts:
 
 
 class RecordedFile(Mapping[str, R]):
-    """The lines of a file by picture, read when they are wanted; of two about one picture the last
+    """The lines of a file by image, read when they are wanted; of two about one image the last
     counts."""
 
     def __init__(self, path: Path, form: type[R]) -> None:
@@ -66,32 +66,32 @@ class RecordedFile(Mapping[str, R]):
                 for number, line in enumerate(lines, 1):
                     content.update(line)
                     if line.strip():
-                        self._places[self._decode(line, f", line {number}").picture] = self._end
+                        self._places[self._decode(line, f", line {number}").image] = self._end
                     self._end += len(line)
         except FileNotFoundError:
             raise DataError(f"{path}: there is no such file of extractions") from None
         except OSError as error:
             raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
-        for picture in self._places:
-            self._by_name.setdefault(picture.rpartition("/")[2], []).append(picture)
+        for image in self._places:
+            self._by_name.setdefault(image.rpartition("/")[2], []).append(image)
         self.digest = content.hexdigest()
         """SHA-256 of the file, in hex."""
 
-    def id_of(self, picture: str, medium: MediaRef) -> str | None:
-        """The id that a picture has in the file: its own, or the one that ends as its path does;
+    def id_of(self, image: str, medium: MediaRef) -> str | None:
+        """The id that an image has in the file: its own, or the one that ends as its path does;
         None if there is none, or several."""
-        if picture in self._places:
-            return picture
+        if image in self._places:
+            return image
         path = str(getattr(medium.source, "path", ""))
         named = self._by_name.get(path.rpartition("/")[2], []) if path else []
         ends = [one for one in named if f"/{path}".endswith(f"/{one}")]
         return ends[0] if len(ends) == 1 else None
 
-    def count_missing(self, pictures: PictureSource) -> int:
-        """The number of pictures that the file says nothing about. Raises UsageError if these are
+    def count_missing(self, images: ImageSource) -> int:
+        """The number of images that the file says nothing about. Raises UsageError if these are
         all of them."""
-        missing = [one.id for one in pictures if self.id_of(one.id, one.medium) is None]
-        total = len(pictures)
+        missing = [one.id for one in images if self.id_of(one.id, one.medium) is None]
+        total = len(images)
         if total and len(missing) == total:
             here, there = (", ".join(map(repr, names[:3])) for names in (missing, list(self)))
             raise UsageError(
@@ -100,8 +100,8 @@ class RecordedFile(Mapping[str, R]):
             )
         return len(missing)
 
-    def __getitem__(self, picture: str) -> R:
-        place = self._places[picture]
+    def __getitem__(self, image: str) -> R:
+        place = self._places[image]
         try:
             with self.path.open("rb") as file:
                 file.seek(place)
@@ -109,8 +109,8 @@ class RecordedFile(Mapping[str, R]):
         except OSError as error:
             raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
 
-    def __contains__(self, picture: object) -> bool:
-        return picture in self._places
+    def __contains__(self, image: object) -> bool:
+        return image in self._places
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

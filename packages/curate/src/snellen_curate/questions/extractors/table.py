@@ -48,7 +48,7 @@ class _SeenText(Struct, frozen=True):
     box: _Edges | None = None
 
 
-class SeenPicture(Struct, frozen=True):
+class SeenImage(Struct, frozen=True):
     """What a model is asked to reply."""
 
     caption: str = ""
@@ -58,13 +58,13 @@ class SeenPicture(Struct, frozen=True):
 
 
 class PromptedExtractor(Extractor):
-    """One request for all aspects of a picture."""
+    """One request for all aspects of an image."""
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """What the model sees. Raises NotJson and AskFailed."""
         message = user(Media("image", view.ref.digest), Text(extraction_prompt(aspects)))
         seen = yield from ask_json(
-            role, [message], SeenPicture, view.picture, media={view.ref.digest: view.ref.source}, settings=_SETTINGS
+            role, [message], SeenImage, view.image, media={view.ref.digest: view.ref.source}, settings=_SETTINGS
         )
         return only(_extraction(seen, view), aspects)
 
@@ -77,7 +77,7 @@ def extraction_prompt(aspects: Collection[Aspect]) -> str:
     return "\n".join(filter(None, (texts["lead"], *keys, attributes, texts["end"])))
 
 
-def _extraction(seen: SeenPicture, view: View) -> VisualFacts:
+def _extraction(seen: SeenImage, view: View) -> VisualFacts:
     """The reply with boxes in pixels; what has no text or label is left out."""
 
     def pixels(box: list[float] | None) -> Box | None:

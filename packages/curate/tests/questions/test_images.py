@@ -64,16 +64,16 @@ def arguments(server: StandIn, folder: Path, out: Path, *more: str) -> list[str]
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_scenes(tmp_path_factory.mktemp("pictures"))
 
 
 @pytest.fixture(scope="module")
-def made(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def made(images: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The data set folder, and what the command printed."""
     out = tmp_path_factory.mktemp("made") / "set"
     with scripted_server() as server:
-        code, printed = run(*arguments(server, pictures, out))
+        code, printed = run(*arguments(server, images, out))
     assert code == 0, printed
     return out, printed
 
@@ -124,7 +124,7 @@ def test_decisions_hold_every_request(made: tuple[Path, str]) -> None:
     assert "cannot be" in broken.reason
 
 
-def test_pictures_file_is_one_of_extractions(made: tuple[Path, str]) -> None:
+def test_images_file_is_one_of_extractions(made: tuple[Path, str]) -> None:
     recorded = open_recorded(str(made[0] / "pictures.jsonl"), frozenset()).recorded
     harbour = recorded["harbour.png"]
     assert [one.label for one in harbour.instances] == ["boat", "boat", "buoy"]
@@ -136,10 +136,10 @@ def test_pictures_file_is_one_of_extractions(made: tuple[Path, str]) -> None:
     assert moments[1].dense[0].text == "a wall"
 
 
-def test_killed_command_resumes(pictures: Path, made: tuple[Path, str], tmp_path: Path) -> None:
+def test_killed_command_resumes(images: Path, made: tuple[Path, str], tmp_path: Path) -> None:
     out = tmp_path / "killed"
     with scripted_server(seconds=0.05) as server:
-        words = arguments(server, pictures, out)
+        words = arguments(server, images, out)
         process = subprocess.Popen([sys.executable, "-m", "snellen", *words], stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while len(server.asked) < 40 and time.monotonic() < deadline:
@@ -166,9 +166,9 @@ def test_killed_command_resumes(pictures: Path, made: tuple[Path, str], tmp_path
     assert result["by_rule"]["distractor-too-close"] == 4
 
 
-def test_budget_stops_the_step_and_the_same_command_resumes(pictures: Path, tmp_path: Path) -> None:
+def test_budget_stops_the_step_and_the_same_command_resumes(images: Path, tmp_path: Path) -> None:
     with scripted_server() as server:
-        words = arguments(server, pictures, tmp_path / "set")
+        words = arguments(server, images, tmp_path / "set")
         code, printed = run(*words, "--budget", "100tok")
         assert code == 1
         assert "stopped: " in printed
@@ -177,9 +177,9 @@ def test_budget_stops_the_step_and_the_same_command_resumes(pictures: Path, tmp_
         assert code == 0, printed
 
 
-def test_failed_requests_are_decisions_and_asked_again(pictures: Path, tmp_path: Path) -> None:
+def test_failed_requests_are_decisions_and_asked_again(images: Path, tmp_path: Path) -> None:
     with scripted_server() as server:
-        words = arguments(server, pictures, tmp_path / "set", "--requests", "retries=0")
+        words = arguments(server, images, tmp_path / "set", "--requests", "retries=0")
         good = server.handler
         assert good is not None
 
@@ -199,7 +199,7 @@ def test_failed_requests_are_decisions_and_asked_again(pictures: Path, tmp_path:
         assert decisions(tmp_path / "set")["office.png"].action == "keep"
 
 
-def test_a_check_that_cannot_be_made_flags_the_question(pictures: Path, tmp_path: Path) -> None:
+def test_a_check_that_cannot_be_made_flags_the_question(images: Path, tmp_path: Path) -> None:
     with scripted_server() as server:
         good = server.handler
         assert good is not None
@@ -210,7 +210,7 @@ def test_a_check_that_cannot_be_made_flags_the_question(pictures: Path, tmp_path
             return await good(request, body)
 
         server.handler = mute
-        code, printed = run(*arguments(server, pictures, tmp_path / "set"))
+        code, printed = run(*arguments(server, images, tmp_path / "set"))
     assert code == 0, printed
     made = decisions(tmp_path / "set")
     flagged = {name for name, one in made.items() if one.action == "flag"}
@@ -220,16 +220,16 @@ def test_a_check_that_cannot_be_made_flags_the_question(pictures: Path, tmp_path
     assert {item.id for item in open_items(tmp_path / "set")} == flagged
 
 
-def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -> None:
+def test_manifests_bring_captions_and_licences(images: Path, tmp_path: Path) -> None:
     rows = [
         {
             "id": "k",
-            "image": str(pictures / "kitchen.png"),
+            "image": str(images / "kitchen.png"),
             "license": "CC0-1.0",
             "source": "mine",
             "caption": "a kitchen , a cup and a book on a table near a plant and a lamp",
         },
-        {"id": "o", "image": str(pictures / "office.png"), "source": "web"},
+        {"id": "o", "image": str(images / "office.png"), "source": "web"},
         {"id": "gone", "image": str(tmp_path / "gone.png"), "license": "CC0-1.0"},
         {"id": "gone", "license": "CC0-1.0"},
     ]
@@ -246,8 +246,8 @@ def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -
     assert (item.label("license"), item.label("source"), item.label("picture")) == ("CC0-1.0", "mine", "k")
 
 
-def test_clips_of_videos(pictures: Path, tmp_path: Path) -> None:
-    row = {"id": "clip", "video": str(pictures / "door.mp4"), "start": 1, "end": 2.6}
+def test_clips_of_videos(images: Path, tmp_path: Path) -> None:
+    row = {"id": "clip", "video": str(images / "door.mp4"), "start": 1, "end": 2.6}
     (tmp_path / "clips.jsonl").write_text(json.dumps(row) + "\n")
     with scripted_server() as server:
         code, printed = run(*arguments(server, tmp_path / "clips.jsonl", tmp_path / "set"))
@@ -262,7 +262,7 @@ def test_clips_of_videos(pictures: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.release
-def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
+def test_text_in_images_is_read_by_rapidocr(tmp_path: Path) -> None:
     scene = next(scene for scene in SCENES if scene.text)
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "sign.png").write_bytes(draw(scene))
@@ -310,8 +310,8 @@ def test_mistakes_give_one_sentence(
     assert "Traceback" not in printed
 
 
-def test_other_settings_need_another_folder(pictures: Path, made: tuple[Path, str]) -> None:
+def test_other_settings_need_another_folder(images: Path, made: tuple[Path, str]) -> None:
     with scripted_server() as server:
-        code, printed = run(*arguments(server, pictures, made[0], "--seed", "7"))
+        code, printed = run(*arguments(server, images, made[0], "--seed", "7"))
     assert code == 2
     assert "another --out" in printed or "other settings" in printed

@@ -1,4 +1,4 @@
-"""What a picture file says beside its pixels: place, camera, author and licence."""
+"""What an image file says beside its pixels: place, camera, author and licence."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from snellen.core.errors import MediaError
 from snellen.core.media import decode_errors, open_image
 from snellen.settings import max_image_pixels
 from snellen_curate.attribution import licence_at
-from snellen_curate.pictures.quality import Measures
+from snellen_curate.images.quality import Measures
 
 _LICENCE_URL = re.compile(r"https?://(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[A-Za-z0-9./-]+")
 
 
 def read_file_facts(data: bytes) -> Measures:
     """Camera, position (degrees north and east), author, copyright and the SPDX identifier of a
-    Creative Commons licence in EXIF or XMP, of a picture that was decoded before. Raises
+    Creative Commons licence in EXIF or XMP, of an image that was decoded before. Raises
     MediaError for damage in a later frame."""
     from PIL import Image
 

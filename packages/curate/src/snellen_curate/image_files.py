@@ -1,4 +1,4 @@
-"""Files of pictures in a folder and the folders in it, as every step of curation finds them."""
+"""Files of images in a folder and the folders in it, as every step of curation finds them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from snellen.benchmarks.declaration.data_file import STEP_FILE
 from snellen.data.media.video_cells import natural_order
 
-PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif")
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif")
 
 
 def find_files(

@@ -1,4 +1,4 @@
-"""What is to be known of pictures before anything is asked about them: quality, duplicates, what
+"""What is to be known of images before anything is asked about them: quality, duplicates, what
 they say about people and places, and whose they are."""
 
 from __future__ import annotations

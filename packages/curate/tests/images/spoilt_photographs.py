@@ -1,6 +1,6 @@
 """Photographs and spoilt copies of them, and what `snellen curate pictures` says of their quality.
 
-    python packages/curate/tests/pictures/spoilt_photographs.py FOLDER [--seed N]
+    python packages/curate/tests/images/spoilt_photographs.py FOLDER [--seed N]
 
 FOLDER is a checkout with photographs, such as EliSchwartz/imagenet-sample-images (seed 1) or
 lightly-ai/coco128_yolo (seed 2). Prints the digest of the photographs, and for each of nine kinds
@@ -21,7 +21,7 @@ from PIL import Image, ImageFilter
 
 from snellen.core.errors import MediaError
 from snellen.core.media import decode_image
-from snellen_curate.pictures.quality import measure_quality
+from snellen_curate.images.quality import measure_quality
 
 COPIES = 50
 KINDS = {
@@ -34,10 +34,10 @@ KINDS = {
     "small": "odd-size",
     "strip": "odd-size",
 }
-Picture = Image.Image
+PilImage = Image.Image
 
 
-def move(image: Picture, pixels: int, axis: int) -> Picture:
+def move(image: PilImage, pixels: int, axis: int) -> PilImage:
     """The mean over a path of so many pixels along an axis."""
     values = np.asarray(image).astype(float)
     margin = [(pixels, 0) if each == axis else (0, 0) for each in range(3)]
@@ -48,7 +48,7 @@ def move(image: Picture, pixels: int, axis: int) -> Picture:
     return Image.fromarray(((ends - starts) / pixels).clip(0, 255).astype(np.uint8))
 
 
-def spoil(change: str, image: Picture, draw: Random) -> Picture:
+def spoil(change: str, image: PilImage, draw: Random) -> PilImage:
     width, height = image.size
     longer = max(width, height)
     if change == "out of focus":

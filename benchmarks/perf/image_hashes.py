@@ -16,7 +16,7 @@ from snellen.core.media import FileSource, decode_image
 from snellen_curate.duplicates.build_index import SHARD_SIZE
 from snellen_curate.duplicates.hash_index import compare_hashes
 from snellen_curate.duplicates.hashing import open_hasher
-from snellen_curate.duplicates.picture_hashes import hash_pictures
+from snellen_curate.duplicates.image_hashes import hash_images
 
 METHOD = (
     "JPEG pictures of 320 x 240 pixels with smooth colours and noise. imagehash computes pHash and "
@@ -26,7 +26,7 @@ METHOD = (
     "subtracts one pair at a time (timed on a sample of pairs), Snellen compares 64 bits at once. "
     "Times of a look-up are for one query on one core."
 )
-_PICTURES = 48
+_IMAGES = 48
 """Different pictures; the files are copies of them."""
 _RADIUS = 8
 _SAMPLE = 2_000
@@ -36,19 +36,19 @@ _SAMPLE = 2_000
 def measure(size: Size) -> Part:
     count, stored = min(4_000, size.samples), size.samples * 100
     with tempfile.TemporaryDirectory(prefix="snellen-perf-") as name:
-        files = write_pictures(Path(name), count)
+        files = write_images(Path(name), count)
         sources = [FileSource(str(file)) for file in files]
         repeats = range(min(size.repeats, 3))
         decoding, reference, alone, spread = [], [], [], []
         for _ in repeats:
             decoding.append(seconds(lambda: decode_all(files)))
             reference.append(seconds(lambda: imagehash_all(files)))
-            alone.append(seconds(lambda: hash_pictures(sources)))
+            alone.append(seconds(lambda: hash_images(sources)))
             with open_hasher() as hasher:
                 # Processes start once for millions of pictures.
                 list(hasher(sources[:200]))
                 spread.append(seconds(lambda hasher=hasher: list(hasher(sources))))
-        limits = profiled(lambda: hash_pictures(sources[: count // 4]))
+        limits = profiled(lambda: hash_images(sources[: count // 4]))
     pairs, look_up = look_ups(stored, len(repeats))
     every = "imagehash, one by one"
     pair = "look-up: imagehash, pair by pair"
@@ -70,16 +70,16 @@ def measure(size: Size) -> Part:
     return Part("hashes", title, METHOD, figures, limits)
 
 
-def write_pictures(folder: Path, count: int) -> list[Path]:
-    contents = [picture(seed) for seed in range(_PICTURES)]
+def write_images(folder: Path, count: int) -> list[Path]:
+    contents = [image(seed) for seed in range(_IMAGES)]
     files = []
     for number in range(count):
         files.append(folder / f"{number}.jpg")
-        files[-1].write_bytes(contents[number % _PICTURES])
+        files[-1].write_bytes(contents[number % _IMAGES])
     return files
 
 
-def picture(seed: int) -> bytes:
+def image(seed: int) -> bytes:
     from PIL import Image
 
     draw = random.Random(seed)

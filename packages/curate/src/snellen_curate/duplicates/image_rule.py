@@ -1,7 +1,7 @@
-"""When two pictures count as near duplicates: thresholds, and the likeness of small copies.
+"""When two images count as near duplicates: thresholds, and the likeness of small copies.
 
-A perceptual hash says which pictures may be alike; drawings with the same outline (one shape on
-white) have the same hash without being copies. So where both pictures are at hand, their small
+A perceptual hash says which images may be alike; drawings with the same outline (one shape on
+white) have the same hash without being copies. So where both images are at hand, their small
 copies of 16 x 16 pixels are compared too. The thresholds come from the table in
 docs/curate/duplicates.md, which `python packages/curate/tests/duplicates/calibration.py` prints.
 """
@@ -25,7 +25,7 @@ THUMB_SHAPE = (THUMB_SIDE, THUMB_SIDE, 3)
 UNKNOWN = 255
 """Distance of hashes of which one is not known."""
 _GREY = 6.0
-"""A picture whose channels differ by less than this on average (0..255) is one without colour."""
+"""An image whose channels differ by less than this on average (0..255) is one without colour."""
 
 
 _MAX_PLAIN = 0.4
@@ -33,25 +33,25 @@ _MAX_PLAIN = 0.4
 has more, of drawn cards and letters nearly all."""
 
 
-class PictureRule(Struct, frozen=True):
-    """Which pictures are near duplicates of each other."""
+class ImageRule(Struct, frozen=True):
+    """Which images are near duplicates of each other."""
 
     radius: int = 10
     """Bits in which the pHashes may differ if the small copies are alike as well."""
     likeness: float = 0.95
     """Least correlation of the small copies."""
     hash_radius: int = 6
-    """Bits in which the pHashes may differ where a picture is known by its hashes alone, ..."""
+    """Bits in which the pHashes may differ where an image is known by its hashes alone, ..."""
     dhash_radius: int = 8
     """... and the dHashes."""
     lone_radius: int = 4
     """Bits in which the pHashes may differ where nothing else is known."""
     turned: bool = True
-    """Whether mirrored pictures, and pictures turned by quarters, are searched for too: where small
-    copies are known, and not of plain pictures (`is_plain`)."""
+    """Whether mirrored images, and images turned by quarters, are searched for too: where small
+    copies are known, and not of plain images (`is_plain`)."""
     crops: bool = True
     """Whether cropped and framed copies are searched for too, and verified by local features: where
-    the pictures themselves are at hand."""
+    the images themselves are at hand."""
 
     @property
     def max_radius(self) -> int:
@@ -60,16 +60,16 @@ class PictureRule(Struct, frozen=True):
     def accept(self, phash: Array, dhash: Array, likeness: Array) -> npt.NDArray[np.bool_]:
         """Which pairs are near duplicates, by the distances of their hashes (`UNKNOWN` for a dHash
         that is not known) and the likeness of their small copies (NaN where not known)."""
-        by_picture = (phash <= self.radius) & (likeness >= self.likeness)
+        by_image = (phash <= self.radius) & (likeness >= self.likeness)
         known = dhash != UNKNOWN
         by_hashes = known & (phash <= self.hash_radius) & (dhash <= self.dhash_radius)
         by_phash = ~known & (phash <= self.lone_radius)
-        accepted: npt.NDArray[np.bool_] = np.where(np.isnan(likeness), by_hashes | by_phash, by_picture)
+        accepted: npt.NDArray[np.bool_] = np.where(np.isnan(likeness), by_hashes | by_phash, by_image)
         return accepted
 
 
 def small_copy(image: PILImage) -> Array:
-    """The RGB picture in 16 x 16 pixels.
+    """The RGB image in 16 x 16 pixels.
 
     Of the filters the triangle changes least if a few percent are cropped. Not in two steps
     (`reducing_gap`): these lose a third of the copies that were cropped by 3 %.
@@ -80,7 +80,7 @@ def small_copy(image: PILImage) -> Array:
 
 
 def turn_copies(copies: Array, way: int) -> Array:
-    """Small copies (n, 16, 16, 3) mirrored and turned as `picture_hashes.turned_phashes` does for
+    """Small copies (n, 16, 16, 3) mirrored and turned as `image_hashes.turned_phashes` does for
     its hash number `way`: transposed from 4 on, then mirrored left to right, then top to bottom."""
     if way >= 4:
         copies = copies.swapaxes(1, 2)
@@ -93,7 +93,7 @@ def turn_copies(copies: Array, way: int) -> Array:
 
 def is_plain(copies: Array) -> npt.NDArray[np.bool_]:
     """Which small copies (n, 16, 16, 3) are of letters, charts or shapes on plain ground. Such
-    pictures are alike, also in their corners, where they show something else, and an arrow turned
+    images are alike, also in their corners, where they show something else, and an arrow turned
     is another one."""
     values = copies.astype(np.int16)
     same = [(np.abs(np.diff(values, axis=axis)).max(axis=-1) <= 1).mean(axis=(1, 2)) for axis in (1, 2)]
@@ -102,7 +102,7 @@ def is_plain(copies: Array) -> npt.NDArray[np.bool_]:
 
 
 def likeness(left: Array, right: Array) -> npt.NDArray[np.float32]:
-    """Correlation (n,) of small copies (n, 16, 16, 3): 1 for the same picture at any brightness and
+    """Correlation (n,) of small copies (n, 16, 16, 3): 1 for the same image at any brightness and
     contrast. If one of the two has no colour, only brightness is compared."""
     correlation = _correlation(left, right)
     grey = np.flatnonzero(_is_grey(left) | _is_grey(right))
@@ -114,7 +114,7 @@ def likeness(left: Array, right: Array) -> npt.NDArray[np.float32]:
 def _correlation(left: Array, right: Array) -> npt.NDArray[np.float32]:
     one, other = (_centre(copies) for copies in (left, right))
     norm = np.sqrt((one * one).sum(axis=1) * (other * other).sum(axis=1))
-    # Two pictures without any contrast have nothing that could be alike.
+    # Two images without any contrast have nothing that could be alike.
     correlation: npt.NDArray[np.float32] = (one * other).sum(axis=1) / np.maximum(norm, 1e-6)
     return correlation
 

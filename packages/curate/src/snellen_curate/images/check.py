@@ -1,7 +1,7 @@
-"""Check the pictures of a folder, table or webdataset before anything is asked about them.
+"""Check the images of a folder, table or webdataset before anything is asked about them.
 
 The step writes a data set folder of items without questions, with a decision about each, and
-`pictures.tsv`: a line for each picture with what was measured and whose it is.
+`pictures.tsv`: a line for each image with what was measured and whose it is.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from snellen_curate.attribution import AUTHOR_COLUMN, LICENCE_COLUMNS, URL_COLUM
 from snellen_curate.duplicates.decide import decisions as duplicate_decisions
 from snellen_curate.duplicates.find import OnPhase, find_duplicates
 from snellen_curate.duplicates.report import DuplicateSettings
-from snellen_curate.pictures import KINDS
-from snellen_curate.pictures.file_facts import read_file_facts
-from snellen_curate.pictures.quality import Measures, measure_quality, open_face_counter
+from snellen_curate.images import KINDS
+from snellen_curate.images.file_facts import read_file_facts
+from snellen_curate.images.quality import Measures, measure_quality, open_face_counter
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -43,8 +43,8 @@ _FACTS = ("size", "sharpness", "darkest", "brightest", "entropy", "camera", "pos
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PictureOptions:
-    """What is looked for, and what is said of all pictures that do not say it themselves."""
+class ImageOptions:
+    """What is looked for, and what is said of all images that do not say it themselves."""
 
     drop: tuple[str, ...] = ()
     """Kinds of `KINDS` that are left out, rather than flagged."""
@@ -55,8 +55,8 @@ class PictureOptions:
     columns: Mapping[str, str] | None = None
 
 
-def check_pictures(
-    table: ItemTable, out: Path | str, options: PictureOptions, on_phase: OnPhase | None = None
+def check_images(
+    table: ItemTable, out: Path | str, options: ImageOptions, on_phase: OnPhase | None = None
 ) -> dict[str, Any]:
     """Write the data set folder `out`; started again, it goes on. Returns the counts.
 
@@ -90,12 +90,12 @@ def check_pictures(
 
 def _decide(
     item: Item,
-    options: PictureOptions,
+    options: ImageOptions,
     roots: Sequence[Path],
     copy: Decision | None,
     count_faces: Callable[[PILImage], int] | None,
 ) -> Decision:
-    """What is wrong with the pictures of an item, and what they say of themselves."""
+    """What is wrong with the images of an item, and what they say of themselves."""
     problems = {"broken": item.problem} if item.problem else {}
     if not item.sample.media:
         problems["broken"] = "it names no picture"
@@ -130,7 +130,7 @@ def _decide(
 
 
 def _measure(ref: MediaRef, count_faces: Callable[[PILImage], int] | None) -> Measures:
-    """What is known of one picture, and what is wrong with it."""
+    """What is known of one image, and what is wrong with it."""
     try:
         data = ref.source.read()
         image = decode_image(data, max_image_pixels())
@@ -145,7 +145,7 @@ def _measure(ref: MediaRef, count_faces: Callable[[PILImage], int] | None) -> Me
     return Measures(facts, problems)
 
 
-def _owner(item: Item, facts: Mapping[str, str | float], options: PictureOptions) -> dict[str, str | float]:
+def _owner(item: Item, facts: Mapping[str, str | float], options: ImageOptions) -> dict[str, str | float]:
     """Licence, author, address and source: of the row, else of the file, else of the options. An
     address of a Creative Commons licence becomes its SPDX identifier."""
     cells = {name.lower(): cell for name, cell in item.cells.items()}
@@ -173,7 +173,7 @@ def _with_owner(item: Item, decision: Decision) -> Item:
 
 
 def _as_tsv(decided: Sequence[tuple[Item, Decision]]) -> str:
-    """A line for each picture: what was decided, whose it is, and what was measured."""
+    """A line for each image: what was decided, whose it is, and what was measured."""
     text = io.StringIO()
     columns = ("picture", "file", "decision", "kinds", "license_url", *_OWNER, *_FACTS)
     table = csv.DictWriter(text, columns, "", "ignore", "excel-tab", lineterminator="\n")

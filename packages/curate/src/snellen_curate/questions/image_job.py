@@ -1,4 +1,4 @@
-"""The job of one picture, video or album: extract, write, check; its result as a record."""
+"""The job of one image, video or album: extract, write, check; its result as a record."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from snellen_curate.questions import rules, writing
 from snellen_curate.questions.extraction import VisualFacts
 from snellen_curate.questions.fact_extraction import FactExtraction
 from snellen_curate.questions.options import QuestionOptions
-from snellen_curate.questions.records import Draft, PictureRecord
-from snellen_curate.questions.several_pictures import Album, question_of, record_id, restate
-from snellen_curate.questions.sources import Picture
+from snellen_curate.questions.records import Draft, ImageRecord
+from snellen_curate.questions.several_images import Album, question_of, record_id, restate
+from snellen_curate.questions.sources import SourceMedium
 
 STEP = "questions"
 PERMANENT = frozenset({"unsupported", "too_long", "media"})
@@ -28,11 +28,11 @@ PERMANENT = frozenset({"unsupported", "too_long", "media"})
 
 
 @dataclass(slots=True)
-class PictureWork:
+class ImageWork:
     """What a job has come to so far."""
 
-    picture: str
-    pictures: tuple[str, ...]
+    image: str
+    images: tuple[str, ...]
     facts: VisualFacts = field(default_factory=VisualFacts)
     asked: list[Evidence] = field(default_factory=list)
     """The requests of the job with their replies, as they come."""
@@ -42,9 +42,9 @@ class PictureWork:
     def drop(self, item: str, rule: str, reason: str, evidence: Iterable[Evidence] = ()) -> None:
         self.decisions.append(Decision(item, "drop", STEP, rule, reason, tuple(evidence)))
 
-    def record(self, **more: Any) -> PictureRecord:
-        return PictureRecord(
-            picture=self.picture,
+    def record(self, **more: Any) -> ImageRecord:
+        return ImageRecord(
+            image=self.image,
             decisions=tuple(self.decisions),
             drafts=tuple(self.drafts),
             **structs.asdict(self.facts),
@@ -53,60 +53,60 @@ class PictureWork:
 
 
 @dataclass(frozen=True, slots=True)
-class PictureJobs:
-    """Makes the jobs of pictures and albums."""
+class ImageJobs:
+    """Makes the jobs of images and albums."""
 
     extraction: FactExtraction
     options: QuestionOptions
 
-    def picture_job(self, picture: Picture) -> Job[PictureRecord]:
-        """Extract the facts of a picture or video, and write and check questions of every dimension
+    def image_job(self, image: SourceMedium) -> Job[ImageRecord]:
+        """Extract the facts of an image or video, and write and check questions of every dimension
         that it allows."""
-        work = PictureWork(picture.id, (picture.id,))
-        return Job(picture.id, self._extract(work, picture), work.asked)
+        work = ImageWork(image.id, (image.id,))
+        return Job(image.id, self._extract(work, image), work.asked)
 
-    def album_job(self, album: Album) -> Job[PictureRecord]:
-        """Write and check questions about several pictures whose facts were extracted before."""
-        work = PictureWork(album.id, tuple(one.id for one in album.pictures), album.facts)
-        media = tuple(one.medium for one in album.pictures)
+    def album_job(self, album: Album) -> Job[ImageRecord]:
+        """Write and check questions about several images whose facts were extracted before."""
+        work = ImageWork(album.id, tuple(one.id for one in album.images), album.facts)
+        media = tuple(one.medium for one in album.images)
         return Job(album.id, self._write(work, "album", media), work.asked)
 
-    def restating_job(self, draft: Draft) -> Job[PictureRecord]:
+    def restating_job(self, draft: Draft) -> Job[ImageRecord]:
         """Restate a question as captions; the rule for distractors applies to them as well."""
-        work = PictureWork(record_id(draft), draft.pictures)
+        work = ImageWork(record_id(draft), draft.images)
         return Job(draft.id, self._restate(work, draft), work.asked)
 
-    def _restate(self, work: PictureWork, draft: Draft) -> Steps[PictureRecord]:
+    def _restate(self, work: ImageWork, draft: Draft) -> Steps[ImageRecord]:
         try:
             restated = yield from restate(writing.WRITER, draft, draft.id)
         except AskFailed as error:
-            work.drop(work.picture, final_rule(error), error.failure.message, work.asked)
+            work.drop(work.image, final_rule(error), error.failure.message, work.asked)
             return work.record()
         reason = rules.check_distractors(question_of(restated), self.options.max_similarity)
         if reason:
-            work.drop(work.picture, rules.TOO_CLOSE, reason, work.asked)
+            work.drop(work.image, rules.TOO_CLOSE, reason, work.asked)
             return work.record()
-        return work.record(restated=restated, shown=draft.pictures[0], evidence=tuple(work.asked))
+        return work.record(restated=restated, shown=draft.images[0], evidence=tuple(work.asked))
 
-    def _extract(self, work: PictureWork, picture: Picture) -> Steps[PictureRecord]:
-        """Extract, then write; a picture that cannot be used is dropped with the reason."""
-        if self.options.require_license and not picture.cells.get("license"):
-            work.drop(picture.id, rules.NO_LICENSE, "the manifest names no licence for it")
+    def _extract(self, work: ImageWork, image: SourceMedium) -> Steps[ImageRecord]:
+        """Extract, then write; an image that cannot be used is dropped with the reason."""
+        if self.options.require_license and not image.cells.get("license"):
+            work.drop(image.id, rules.NO_LICENSE, "the manifest names no licence for it")
             return work.record()
         try:
-            found = yield from self.extraction.extract(picture)
+            found = yield from self.extraction.extract(image)
         except MediaError as error:
             found = Exclusion(rules.UNREADABLE, str(error))
         except AskFailed as error:
             found = Exclusion(final_rule(error), error.failure.message)
         if isinstance(found, Exclusion):
-            work.drop(picture.id, found.rule, found.reason, work.asked)
+            work.drop(image.id, found.rule, found.reason, work.asked)
             return work.record()
         work.facts = found
-        return (yield from self._write(work, picture.kind, (picture.medium,)))
+        return (yield from self._write(work, image.kind, (image.medium,)))
 
-    def _write(self, work: PictureWork, kind: str, media: Sequence[MediaRef]) -> Steps[PictureRecord]:
-        """Write questions of each dimension, and decide about each, and about the picture."""
+    def _write(self, work: ImageWork, kind: str, media: Sequence[MediaRef]) -> Steps[ImageRecord]:
+        """Write questions of each dimension, and decide about each, and about the image."""
         extracted = tuple(work.asked)
         prompts = {
             slug: one
@@ -115,14 +115,14 @@ class PictureJobs:
         }
         if not prompts:
             reason = "no dimension has what it needs: " + ", ".join(self.options.dimensions)
-            work.drop(work.picture, rules.NO_FACTS, reason, extracted)
+            work.drop(work.image, rules.NO_FACTS, reason, extracted)
             return work.record()
         for slug, prompt in prompts.items():
             role = writing.REASONER if prompt.reasons else writing.WRITER
-            first, place = len(work.asked), f"{work.picture}/{slug}"
+            first, place = len(work.asked), f"{work.image}/{slug}"
             try:
                 written = yield from writing.write_questions(
-                    role, prompt, work.facts, work.picture, media, count=self.options.count
+                    role, prompt, work.facts, work.image, media, count=self.options.count
                 )
             except AskFailed as error:
                 work.drop(place, final_rule(error), error.failure.message, work.asked[first:])
@@ -134,14 +134,14 @@ class PictureJobs:
                 yield from self._check(work, prompt, f"{place}/{number}", question, evidence)
         if work.drafts:
             reason = f"{plural(len(work.drafts), 'question')} passed"
-            work.decisions.append(Decision(work.picture, "keep", STEP, rules.WRITTEN, reason, extracted))
+            work.decisions.append(Decision(work.image, "keep", STEP, rules.WRITTEN, reason, extracted))
         else:
-            work.drop(work.picture, rules.NO_QUESTION, "no question about it passed", extracted)
+            work.drop(work.image, rules.NO_QUESTION, "no question about it passed", extracted)
         return work.record()
 
     def _check(
         self,
-        work: PictureWork,
+        work: ImageWork,
         prompt: writing.DimensionPrompt,
         item: str,
         written: rules.WrittenQuestion,
@@ -170,9 +170,9 @@ class PictureJobs:
                 work.drop(item, rule, reason, (*evidence, *work.asked[first:]))
                 return
         evidence = (*evidence, *work.asked[first:])
-        work.drafts.append(Draft(item, prompt.name, work.pictures, written, evidence, doubts))
+        work.drafts.append(Draft(item, prompt.name, work.images, written, evidence, doubts))
 
-    def _reasons(self, work: PictureWork, written: rules.WrittenQuestion) -> dict[str, str]:
+    def _reasons(self, work: ImageWork, written: rules.WrittenQuestion) -> dict[str, str]:
         """Why rules without a model drop a question, by rule, in the order they are applied."""
         missing = rules.check_parts(written)
         if missing:

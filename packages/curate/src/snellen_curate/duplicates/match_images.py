@@ -1,4 +1,4 @@
-"""Which pictures match, and how: by bytes, pixels, hashes or local features."""
+"""Which images match, and how: by bytes, pixels, hashes or local features."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from snellen_curate.duplicates.crops import crop_pairs
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.index_format import HAS_PIXELS, HAS_SHA256
 from snellen_curate.duplicates.local_features import OverlapFinder
-from snellen_curate.duplicates.report import DuplicateSettings, PictureMatch
+from snellen_curate.duplicates.report import DuplicateSettings, ImageMatch
 
-SAME_BYTES, SAME_PIXELS = PictureMatch("bytes"), PictureMatch("pixels", 0, 0, 1.0)
+SAME_BYTES, SAME_PIXELS = ImageMatch("bytes"), ImageMatch("pixels", 0, 0, 1.0)
 EXACT = ("bytes", "pixels")
 
-Matches = dict[tuple[int, int], PictureMatch]
-"""A row of an index and a row of another, or of the same, to how their pictures match."""
+Matches = dict[tuple[int, int], ImageMatch]
+"""A row of an index and a row of another, or of the same, to how their images match."""
 
 
-def match_pictures(
+def match_images(
     index: HashIndex, other: HashIndex, settings: DuplicateSettings, images: Mapping[str, MediaRef] | None
 ) -> Matches:
-    """The pairs of pictures of two indexes that match, each by its nearest way; of an index with
+    """The pairs of images of two indexes that match, each by its nearest way; of an index with
     itself each pair once, the lower row first.
 
     `images`: those of both indexes by their names, among which cropped and framed copies are looked
@@ -32,7 +32,7 @@ def match_pictures(
     """
     found: Matches = {}
 
-    def add(query: int, row: int, match: PictureMatch) -> None:
+    def add(query: int, row: int, match: ImageMatch) -> None:
         if other is not index or query < row:
             found.setdefault((query, row), match)
 
@@ -41,9 +41,9 @@ def match_pictures(
         rows = np.flatnonzero(flags & flag)
         for query, row in other.search_digests(index.column(column)[rows], column):
             add(int(rows[query]), row, match)
-    for (query, row), match in other.search(index.queries(), settings.pictures).items():
+    for (query, row), match in other.search(index.queries(), settings.images).items():
         add(query, row, match)
-    if settings.pictures.crops and images is not None:
+    if settings.images.crops and images is not None:
         finder: OverlapFinder | None = None
         for query, row in sorted(crop_pairs(index, other) - found.keys()):
             if other is not index or query < row:
@@ -54,14 +54,14 @@ def match_pictures(
     return found
 
 
-class PictureGraph:
-    """Which pictures of a data set are the same, and which are near duplicates."""
+class ImageGraph:
+    """Which images of a data set are the same, and which are near duplicates."""
 
     def __init__(self, digests: Sequence[str], matches: Matches, missing: frozenset[str]) -> None:
         self._missing = missing
         self._node_of = {digest: digest for digest in digests}
-        """Digest of a picture to that of the first picture with the same pixels."""
-        self.near: dict[str, dict[str, PictureMatch]] = defaultdict(dict)
+        """Digest of an image to that of the first image with the same pixels."""
+        self.near: dict[str, dict[str, ImageMatch]] = defaultdict(dict)
         """Node to its near duplicates."""
         pairs = [(digests[one], digests[other], matches[one, other]) for one, other in sorted(matches)]
         for left, right, match in pairs:
@@ -75,8 +75,8 @@ class PictureGraph:
     def node(self, digest: str) -> str:
         return self._node_of.get(digest, digest)
 
-    def match(self, left: str, right: str) -> PictureMatch | None:
-        """How two pictures match; None if they do not, or if there is none to compare."""
+    def match(self, left: str, right: str) -> ImageMatch | None:
+        """How two images match; None if they do not, or if there is none to compare."""
         if left == right:
             return None if left in self._missing else SAME_BYTES
         one, other = self.node(left), self.node(right)

@@ -14,8 +14,8 @@ from snellen.core.errors import UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image
 from snellen_curate.duplicates.hash_index import hamming
 from snellen_curate.duplicates.hashing import open_hasher
-from snellen_curate.duplicates.picture_hashes import TURNS, BrokenPicture, PictureHash, hash_from_cell, hash_pictures
-from snellen_curate.duplicates.picture_rule import likeness, turn_copies
+from snellen_curate.duplicates.image_hashes import TURNS, BrokenImage, ImageHash, hash_from_cell, hash_images
+from snellen_curate.duplicates.image_rule import likeness, turn_copies
 
 Transpose = Image.Transpose
 WAYS = (
@@ -31,25 +31,25 @@ WAYS = (
 """Pillow's name of each of the eight ways, in the order of `turned`."""
 
 
-def hash_one(data: bytes) -> PictureHash:
-    (found,) = hash_pictures([InlineSource(data)])
-    assert isinstance(found, PictureHash)
+def hash_one(data: bytes) -> ImageHash:
+    (found,) = hash_images([InlineSource(data)])
+    assert isinstance(found, ImageHash)
     return found
 
 
 def test_hashes_equal_those_of_imagehash() -> None:
-    pictures = [jpeg(draw_scene(seed)) for seed in range(80)]
-    pictures += [png(draw_scene(seed)) for seed in range(80, 100)]
-    pictures += [jpeg(draw_card(seed)) for seed in range(40)]
-    pictures += [
+    images = [jpeg(draw_scene(seed)) for seed in range(80)]
+    images += [png(draw_scene(seed)) for seed in range(80, 100)]
+    images += [jpeg(draw_card(seed)) for seed in range(40)]
+    images += [
         png(draw_scene(200).convert("L")),
         png(draw_scene(201).convert("RGBA")),
         png(draw_scene(202).quantize(64)),
     ]
-    found = hash_pictures([InlineSource(data) for data in pictures])
-    for data, ours in zip(pictures, found, strict=True):
+    found = hash_images([InlineSource(data) for data in images])
+    for data, ours in zip(images, found, strict=True):
         image = decode_image(data)
-        assert isinstance(ours, PictureHash)
+        assert isinstance(ours, ImageHash)
         assert f"{ours.phash:016x}" == str(imagehash.phash(image))
         assert f"{ours.dhash:016x}" == str(imagehash.dhash(image))
 
@@ -65,7 +65,7 @@ def test_coefficients_that_equal_the_median_are_zero_bits() -> None:
 
 
 @pytest.mark.parametrize("way", range(TURNS))
-def test_turned_hashes_are_those_of_turned_pictures(way: int) -> None:
+def test_turned_hashes_are_those_of_turned_images(way: int) -> None:
     for seed in range(10):
         image = draw_scene(seed)
         method = WAYS[way]
@@ -112,7 +112,7 @@ def _bmp(image: Image.Image) -> bytes:
     return data.getvalue()
 
 
-def test_a_broken_picture_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_broken_image_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
     whole = jpeg(draw_scene(1))
     sources = [
         InlineSource(whole),
@@ -121,12 +121,12 @@ def test_a_broken_picture_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
         InlineSource(whole[:200]),
         InlineSource(whole),
     ]
-    found = hash_pictures(sources)
-    assert [isinstance(one, BrokenPicture) for one in found] == [False, True, True, True, False]
+    found = hash_images(sources)
+    assert [isinstance(one, BrokenImage) for one in found] == [False, True, True, True, False]
     assert "no PNG, JPEG" in str(found[1])
     assert "cannot read" in str(found[2])
-    assert hash_pictures(sources[1:2]) == [found[1]]
-    assert hash_pictures([]) == []
+    assert hash_images(sources[1:2]) == [found[1]]
+    assert hash_images([]) == []
 
 
 def test_processes_give_the_same_in_the_same_order() -> None:
@@ -137,14 +137,14 @@ def test_processes_give_the_same_in_the_same_order() -> None:
     with open_hasher(1) as hasher:
         alone = list(hasher(iter(sources)))
     assert [str(one) for one in parallel] == [str(one) for one in alone]
-    assert isinstance(parallel[7], BrokenPicture)
+    assert isinstance(parallel[7], BrokenImage)
 
 
 def test_contrast_of_a_blank_image_is_zero() -> None:
     assert hash_one(png(Image.new("RGB", (50, 50), "white"))).contrast == 0
 
 
-def test_likeness_compares_grey_pictures_by_brightness() -> None:
+def test_likeness_compares_grey_images_by_brightness() -> None:
     image = draw_scene(9)
     grey = np.asarray(image.convert("L").convert("RGB").resize((16, 16)))[None]
     colour = np.asarray(image.resize((16, 16)))[None]
