@@ -156,11 +156,13 @@ class _Evaluation:
             matrix = open_matrix(models, benchmarks, options, opener, custom, open_benchmark)
             self._check_data_here(matrix.benchmarks)
             roles = matrix.model_roles
-            check_judges(matrix.benchmarks, roles.shared_roles)
+            if roles.shared_roles:
+                check_judges([named.benchmark for named in matrix.benchmarks], roles.shared_roles)
             for models_by_role in roles.roles():
                 check_roles(models_by_role)
             prices.check(roles.all_models(), limits.budget)
-            matrix.check_extension()
+            if options.extend_truncated is not None:
+                matrix.check_extension(options.extend_truncated)
             self._warn_about_models(matrix)
             results = self._ask(matrix, rule, partial(self._plan, matrix, rule, limits, prices), servers)
             results.lost.extend(servers.lost_servers())
@@ -330,7 +332,10 @@ class _LiveModelOpener(NamedTuple):
                     "no model is named; name one with -m, or start a server with --serve (in "
                     "Python: models, or serve=...)"
                 )
-            return [self._open_replicas(model) for model in models]
+            if self.replicas is None:
+                return [resolve_served_model(model, self.custom, self.servers) for model in models]
+            opened = [self.replicas.open_model(model) for model in models]
+            return [(model.name, model) for model in opened]
         names = served_names(models)
         if len(names) > 1:
             raise UsageError(f"--serve starts the server of one model; got {len(names)} models")
@@ -338,13 +343,4 @@ class _LiveModelOpener(NamedTuple):
 
     def role_model(self, model: AnyModel) -> Model:
         """A model with another role."""
-        return self._open_single(model)[1]
-
-    def _open_replicas(self, model: AnyModel) -> tuple[str, Model]:
-        if self.replicas is None:
-            return self._open_single(model)
-        replicas = self.replicas.open_model(model)
-        return replicas.name, replicas
-
-    def _open_single(self, model: AnyModel) -> tuple[str, Model]:
-        return resolve_served_model(model, self.custom, self.servers)
+        return resolve_served_model(model, self.custom, self.servers)[1]

@@ -200,16 +200,20 @@ def run_info_labels(runs: Sequence[RunInfo], limits: bool = True, *, metric_name
     if metric_named and all(run.headline == CIRCULAR for run in runs):
         left_out.add("circular")
     names = list(map(model_name, (run.model for run in runs)))
-    addresses = _addresses(runs, names)
-    extras = zip(data_qualifiers(runs), _parameter_qualifiers(runs), strict=True)
     labels = []
-    for run, name, address, (data, parameters) in zip(runs, names, addresses, extras, strict=True):
+    for run, name, more in zip(runs, names, _differences(runs, names) if len(runs) > 1 else [[]], strict=True):
         qualifiers = [one.label for one in deviations(run) if one.key not in left_out]
         stated = ", ".join(qualifiers).split(", ")
-        more = [address, data, *parameters, *_fresh_qualifier(run, runs)]
         qualifiers += [text for text in more if text and text not in stated]
         labels.append(f"{name} ({', '.join(qualifiers)})" if qualifiers else name)
     return labels
+
+
+def _differences(runs: Sequence[RunInfo], names: Sequence[str]) -> list[list[str]]:
+    """For each run what else differs between the runs: their addresses, data, options and names of
+    replies that were requested again; "" where nothing does."""
+    extras = zip(runs, _addresses(runs, names), data_qualifiers(runs), _parameter_qualifiers(runs), strict=True)
+    return [[address, data, *options, *_fresh_qualifier(run, runs)] for run, address, data, options in extras]
 
 
 def model_name(model: str) -> str:

@@ -43,8 +43,8 @@ class FileDigests:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._save()
         if self._connection:
+            self._save()
             self._connection.close()
 
     def digest(self, path: Path, algorithm: Algorithm = "sha256") -> str:

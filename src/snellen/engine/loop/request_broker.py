@@ -152,11 +152,6 @@ class ModelClient:
         if self._batcher is not None:
             self._batcher.close()
 
-    def _count_send(self) -> None:
-        """Raises RunAborted once the run is aborted."""
-        self._abort_signal.raise_if_aborted()
-        self.usage.sent += 1
-
     def _build_send(self, model: Model) -> Send:
         """How a model that is not behind a server is asked, without pacing and retries: in batches,
         by an async function, or one request at a time in a thread. Raises TypeError if it is no
@@ -171,7 +166,8 @@ class ModelClient:
             answer: Callable[[Request], object] = model.answer
 
             async def send(request: Request) -> Output:
-                self._count_send()
+                self._abort_signal.raise_if_aborted()
+                self.usage.sent += 1
                 value = answer(request)
                 value = await value if inspect.isawaitable(value) else value
                 return value if type(value) is Generated else as_output(value)
@@ -183,7 +179,8 @@ class ModelClient:
 
     def _through(self, batcher: Batcher) -> Send:
         async def send(request: Request) -> Output:
-            self._count_send()
+            self._abort_signal.raise_if_aborted()
+            self.usage.sent += 1
             return await batcher.answer(request)
 
         return send
@@ -212,7 +209,14 @@ class RequestBroker:
         reservations = None if limits.budget is None else BudgetReservations(limits.budget, self.abort_signal)
         rest = self.abort_signal, fresh, reservations
         self.clients = {
-            role: ModelClient(model, store, self._window_for(model), limits, (prices or {}).get(role), *rest)
+            role: ModelClient(
+                model,
+                store,
+                self._window_for(model) if isinstance(model, RemoteModel) else None,
+                limits,
+                (prices or {}).get(role),
+                *rest,
+            )
             for role, model in models.items()
         }
         for window in self._windows.values():
@@ -348,9 +352,7 @@ class RequestBroker:
                     return Failure("media", error, sent=0)
         return replace(request, media={**request.media, **sources}) if sources else request
 
-    def _window_for(self, model: Model) -> ConcurrencyWindow | None:
-        if not isinstance(model, RemoteModel):
-            return None
+    def _window_for(self, model: RemoteModel) -> ConcurrencyWindow:
         window = self._windows.setdefault(model.account, ConcurrencyWindow(model.concurrency))
         window.restrict(model.concurrency)
         return window

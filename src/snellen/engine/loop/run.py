@@ -26,6 +26,7 @@ from snellen.core.sample import Sample, origin_of
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.anytime.early_stop import StopMonitor
+from snellen.engine.forecast.probe_samples import MIN_PROBE
 from snellen.engine.limits.spending import UsageCounter, add_killed_start
 from snellen.engine.limits.truncation import TruncationMonitor
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
@@ -265,7 +266,7 @@ class RunState:
         plan, rule = self.plan, self.plan.stop_rule
         samples = self._with_positions(plan.benchmark.samples(table), pending if rule is None else selected)
         if rule is None:
-            if plan.on_forecast is not None:
+            if plan.on_forecast is not None and len(pending) >= MIN_PROBE:
                 self._probe = open_probe(plan, plan.benchmark.samples(table), pending, self._earlier_records())
                 if self._probe is not None:
                     again = partial(plan.benchmark.samples, table)

@@ -83,7 +83,8 @@ def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_m
             blocks += (table._replace(on_terminal="left out") for table in group_tables(board))
     if any(report.summary.headline.interval for report in runs):
         blocks.append(Line(f"intervals are for {fmt.ESTIMAND}", "note"))
-    if not judges_measured and (sentence := judges_note(runs)):
+    has_roles = any(report.run.config.roles for report in runs)
+    if has_roles and not judges_measured and (sentence := judges_note(runs)):
         blocks.append(Line(sentence, "note"))
     if len(runs) == 1:
         further = further_metrics(runs[0])
@@ -113,7 +114,7 @@ def _notices(runs: Sequence[Report]) -> Iterator[Line]:
     for report in runs:
         if command := fmt.resume_command(report.run):
             yield Line(command, is_unbroken=True)
-    for sentence in different_data_notices([report.run for report in runs]):
+    for sentence in different_data_notices([report.run for report in runs]) if len(runs) > 1 else ():
         yield Line(sentence, "notice")
 
 
@@ -130,8 +131,7 @@ def _board_blocks(board: Sequence[Report]) -> Iterator[Block]:
     ]
     yield board_table(board)._replace(notes=notes)
     for name, report in zip(names, board, strict=True):
-        lines = draw_lines(report)
-        if lines:
+        if report.summary.draws is not None and (lines := draw_lines(report)):
             title, columns = f"draws of {name}", (Column("what"), Column("value"))
             is_one = len(board) == 1
             yield Space()
