@@ -20,10 +20,11 @@ from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_served_model, served_names
 from snellen.api.results import Results, Run, SkippedRun
 from snellen.benchmarks.declaration.registry import language_notice
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, FetchProgress, Variant
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
 from snellen.core.model import AnyModel, Model, abilities
+from snellen.core.sample import origin_of
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, fresh_name
@@ -184,20 +185,24 @@ class _Evaluation:
     def _check_data_here(self, benchmarks: Sequence[NamedBenchmark]) -> None:
         """Check the data that are on this machine: a mistake in them shows at once."""
         for benchmark in (named.benchmark for named in benchmarks if named.benchmark.fetch is None):
-            self._prepare(benchmark)
+            table = self._prepare(benchmark)
+            origin = origin_of(table)
+            if origin is None or origin.kind != "own":
+                continue
             if self.options.require_answers:
                 refuse_unanswered(benchmark)
             refuse_unreachable_golds(benchmark)
 
-    def _prepare(self, benchmark: Benchmark) -> None:
-        """Bring what the benchmark needs, so that nothing is asked in vain."""
+    def _prepare(self, benchmark: Benchmark) -> DataTable:
+        """Bring what the benchmark needs, so that nothing is asked in vain; returns its rows."""
         if benchmark.fetch is not None:
             benchmark.fetch(self.fetching)
-        benchmark.open()
+        table = benchmark.open()
         if benchmark.few_shot_info is not None:
             benchmark.few_shot_info()
         if benchmark.unscorable:
             self._warn(f"{benchmark.name}: {benchmark.unscorable}")
+        return table
 
     def _warn_about_models(self, matrix: RunMatrix) -> None:
         for name, model in matrix.model_roles.models:

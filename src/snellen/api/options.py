@@ -292,7 +292,8 @@ def check_options(options: RunOptions) -> None:
             f"extend_truncated is {options.extend_truncated}; expected a limit of tokens, such as "
             "32k (in Python: 32_000)"
         )
-    check_column_keys(options.variant.columns)
+    if options.variant.columns:
+        check_column_keys(options.variant.columns)
     out = Path(options.out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; --out expects a folder")

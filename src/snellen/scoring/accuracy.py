@@ -110,7 +110,8 @@ def summarise(
     overall = mean_metric(headline, [record.score for record in counted], [record.cluster for record in counted])
     if is_withheld:
         overall = Metric(headline, None, len(counted), note="withheld: samples failed or are missing")
-    further = {} if is_withheld else {**_values(records, cluster_ids), **_differences(counted)}
+    has_values = not is_withheld and any(record.values for record in records)
+    further = {**_values(records, cluster_ids), **_differences(counted)} if has_values else {}
     metrics = {headline: overall, **further, **guess_metrics(counted_records)}
     return Summary(
         headline=overall,

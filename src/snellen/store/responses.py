@@ -15,7 +15,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,7 +128,7 @@ class ReplyOrigin(NamedTuple):
     run: str | None
 
 
-class ResponseStore:
+class ResponseStore(AbstractContextManager["ResponseStore"]):
     """Outputs by request digest. `path=None` keeps them in memory only.
 
     A new file is made by the first write, so that a command that is refused leaves none. Raises
@@ -153,9 +153,6 @@ class ResponseStore:
 
     def close(self) -> None:
         self._connection.close()
-
-    def __enter__(self) -> ResponseStore:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -49,8 +49,11 @@ def deviations(run: RunInfo) -> tuple[Deviation, ...]:
     """
     found = []
     for key, rule in _RULES.items():
-        is_set = rule.parameter in run.config.parameters if rule.parameter else rule.field is None or rule.field(run)
-        description = rule.describe(run) if is_set else None
+        if rule.parameter and rule.parameter not in run.config.parameters:
+            continue
+        if rule.field is not None and rule.field(run) in (rule.usual, None, 0, "", {}):
+            continue
+        description = rule.describe(run)
         if description is not None:
             found.append(Deviation(key, *description))
     return tuple(found)
@@ -77,11 +80,13 @@ _Describe = Callable[[RunInfo], _Description | None]
 
 
 class _Rule(NamedTuple):
-    """What describes a deviation, and the parameter or field without which no run has it."""
+    """What describes a deviation, and the parameter without which no run has it, or the field of a
+    run that has its usual value."""
 
     describe: _Describe
     parameter: str
     field: Callable[[RunInfo], object] | None
+    usual: object
 
 
 _RULES: dict[str, _Rule] = {}
@@ -97,13 +102,13 @@ DEVIATION_MEANINGS: Mapping[str, str] = _MEANINGS
 
 
 def _deviation(
-    key: str, title: str, meaning: str, *, parameter: str = "", field: str = ""
+    key: str, title: str, meaning: str, *, parameter: str = "", field: str = "", usual: object = None
 ) -> Callable[[_Describe], _Describe]:
     """Registers what describes a deviation of this key; None where a run is plain in it. Asked only
-    of runs that record the `parameter`, or whose `field` is neither empty nor zero."""
+    of runs that record the `parameter`, or whose `field` is neither empty nor as `usual`."""
 
     def register(describe: _Describe) -> _Describe:
-        _RULES[key] = _Rule(describe, parameter, attrgetter(field) if field else None)
+        _RULES[key] = _Rule(describe, parameter, attrgetter(field) if field else None, usual)
         _TITLES[key], _MEANINGS[key] = title, meaning
         return describe
 
@@ -276,24 +281,20 @@ def failures_meaning(rule: str) -> str:
     return _FAILURE_RULES.get(rule, rule)
 
 
-@_deviation("failures", "failures", "failed samples count in another way")
-def _failures(run: RunInfo) -> _Description | None:
+@_deviation("failures", "failures", "failed samples count in another way", field="failures", usual="exclude")
+def _failures(run: RunInfo) -> _Description:
     rule = run.failures
-    if rule == "exclude":
-        return None
     meaning = _FAILURE_RULES.get(rule, "no score while too many samples failed or are missing")
     return _Description(f"failures {rule}", f"{meaning} (--failures {rule})")
 
 
-@_deviation("repeats", "repeats", "each question asked several times")
-def _repeats(run: RunInfo) -> _Description | None:
+@_deviation("repeats", "repeats", "each question asked several times", field="config.repeats", usual=1)
+def _repeats(run: RunInfo) -> _Description:
     repeats = run.config.repeats
-    if repeats == 1:
-        return None
     return _Description(f"{repeats} draws", f"each question asked {repeats} times; the score is the mean")
 
 
-@_deviation("sampling", "sampling", "replies sampled with settings of the command")
+@_deviation("sampling", "sampling", "replies sampled with settings of the command", field="config.sampling")
 def _sampling(run: RunInfo) -> _Description | None:
     """Settings of the command for the measured model; those in the model's name are options."""
     sampling = run.config.sampling.get(MAIN, Sampling())

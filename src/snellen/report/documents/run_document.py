@@ -17,6 +17,7 @@ from snellen.core.output import Failure
 from snellen.core.record import Record, every_pass
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
+from snellen.models.naming.spec import short_name
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.documents.repeats import draw_lines, draw_metrics
@@ -74,8 +75,7 @@ def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_m
     a row for each number (`CSV_COLUMNS`).
     """
     blocks: list[Block] = list(_notices(runs))
-    matrix = results_matrix(runs)
-    if matrix is not None:
+    if len(runs) > 1 and (matrix := results_matrix(runs)) is not None:
         blocks += [matrix, Space()]
     for index, board in enumerate(boards(runs)):
         blocks += [*([Space()] if index else []), *_board_blocks(board)]
@@ -105,7 +105,7 @@ def _plot(runs: Sequence[Report]) -> Figure:
 
 def _notices(runs: Sequence[Report]) -> Iterator[Line]:
     named = [
-        (f"{fmt.model_name(report.run.model)} on {report.run.benchmark}", notice)
+        (f"{short_name(report.run.model)} on {report.run.benchmark}", notice)
         for report in runs
         for notice in fmt.notices(report, command=False)
     ]
@@ -158,7 +158,7 @@ def failure_blocks(runs: Sequence[RunFolder]) -> list[Block]:
 def named_failure_lines(runs: Sequence[RunFolder]) -> Iterator[str]:
     """Why samples of each run failed, the most frequent reasons first."""
     for run in runs:
-        model = fmt.model_name(run.info.model)
+        model = short_name(run.info.model)
         whose = f"{model} on {run.info.benchmark}: " if len(runs) > 1 else ""
         for line in failure_lines(run.failures()):
             yield f"{whose}{line}"
