@@ -113,7 +113,7 @@ def open_roles(
     is_by_maker = options.setup == MAKER and options.serve is None
     made = [add_maker_options(model, custom) if is_by_maker else MadeSpec(model) for model in specs.models]
     requested = opener.requested_models([each.spec for each in made])
-    if made:
+    if any(each.added for each in made):
         requested = [(each.name_without(name), model) for each, (name, model) in zip(made, requested, strict=True)]
     opened_models, sampling = specs.resolve(requested, options.repeats, [each.name for each in listed])
     joins: Mapping[str, Join] = {}

@@ -308,13 +308,13 @@ def _sampling(run: RunInfo) -> _Description | None:
     return _Description(", ".join(parts), f"replies sampled with {', '.join(parts)}")
 
 
-@_deviation("tokens", "longest reply", "another limit of the length of replies")
+@_deviation("tokens", "longest reply", "another limit of the length of replies", field="config.max_new_tokens")
 def _tokens(run: RunInfo) -> _Description | None:
-    plain = _plain_tokens(run)
     tokens = run.config.max_new_tokens
-    if plain is None or not tokens or tokens == plain or RECIPE in run.config.parameters:
+    if RECIPE in run.config.parameters or "max_new_tokens=" in run.model:
         return None
-    if "max_new_tokens=" in run.model:
+    plain = _plain_tokens(run)
+    if plain is None or tokens == plain:
         return None
     return _Description(
         f"max_new_tokens={tokens}", f"replies of up to {tokens:,} tokens; the plain setting is {plain:,}"
@@ -453,6 +453,7 @@ class _PlainSetting(NamedTuple):
     """A benchmark as it is without any flag."""
 
     version: str | None
+    max_new_tokens: int
     parameters: Mapping[str, str]
     options: Mapping[str, str]
     """The default of each option, also of those that are not recorded at their default."""
@@ -466,7 +467,7 @@ def _plain(run: RunInfo) -> _PlainSetting:
     return _UNKNOWN if is_file else _plain_setting(run.config.benchmark)
 
 
-_UNKNOWN = _PlainSetting(None, {}, {})
+_UNKNOWN = _PlainSetting(None, 0, {}, {})
 """The plain setting of data files, whose only options are those of videos."""
 
 
@@ -489,7 +490,7 @@ def _plain_setting(benchmark: str) -> _PlainSetting:
     except UsageError:
         return _UNKNOWN
     defaults = {name: values[0] for name, values in plain.options.items() if values}
-    return _PlainSetting(plain.version, dict(plain.parameters), defaults)
+    return _PlainSetting(plain.version, plain.max_new_tokens, dict(plain.parameters), defaults)
 
 
 @functools.cache
@@ -509,8 +510,12 @@ def _plain_tokens(run: RunInfo) -> int | None:
     if plain.version is None:
         return None
     parameters = run.config.parameters
-    options = {key: value for key, value in parameters.items() if is_option(key) and key in plain.options}
-    tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
+    options = {
+        key: value for key, value in parameters.items() if is_option(key) and plain.options.get(key, value) != value
+    }
+    tokens: int | None = plain.max_new_tokens
+    if options:
+        tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
     if tokens is not None and parameters.get("cot") == "on":
         from snellen.benchmarks.protocol.ask_config import COT_TOKENS
 

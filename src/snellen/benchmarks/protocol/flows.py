@@ -182,13 +182,14 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
     Messages are built late: images are decoded only when the request is sent.
     """
     messages = LazyMessages(partial(_messages, sample, planned, config))
+    examples = config.few_shot(sample).media if config.few_shot else {}
     choices = tuple(planned.options) if sample.kind == "choice" else ()
     ref = Ref(sample.id, index, planned.row)
     output = yield Generate(
         messages=messages,
         ref=ref,
         settings=config.settings,
-        media=_sources(sample, config) if sample.media or config.few_shot else {},
+        media={**examples, **sample.sources()} if sample.media or examples else {},
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
     # `by_rules` stays what the rules alone make of the reply; `answer` may become the extractor's.
@@ -221,10 +222,6 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
 def _messages(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[Message, ...]:
     messages = prompt(sample, planned.options, config.template)
     return (*config.few_shot(sample).messages, *messages) if config.few_shot else messages
-
-
-def _sources(sample: Sample, config: AskConfig) -> Mapping[str, Source]:
-    return {**config.few_shot(sample).media, **sample.sources()} if config.few_shot else sample.sources()
 
 
 def _extraction_steps(
