@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from snellen.store.responses import STORE_FILE, ResponseStore
 
 if TYPE_CHECKING:
     from snellen.engine.ray.cluster import ReplicatedModels
+    from snellen.engine.ray.placement import RayCluster
 
 _NO_TEMPERATURE = (
     "at temperature 0, draws of a question differ only where a server is not deterministic; "
@@ -148,7 +149,7 @@ class _Evaluation:
         rule = parse_stop_rule(options.until) if options.until is not None else None
         with (
             Servers(out, options.serve, options.serve_timeout, self.serving) as servers,
-            _open_replicas(options) as replicas,
+            nullcontext() if options.cluster is None else _open_replicas(options, options.cluster) as replicas,
             _resume_notice(self.command, self.serving, servers, replicas),
         ):
             custom = load_files(options.load)
@@ -265,12 +266,10 @@ class _Evaluation:
         return results
 
 
-def _open_replicas(options: RunOptions) -> AbstractContextManager[ReplicatedModels | None]:
-    if options.cluster is None:
-        return nullcontext()
+def _open_replicas(options: RunOptions, cluster: RayCluster) -> ReplicatedModels:
     from snellen.engine.ray.cluster import ReplicatedModels
 
-    return ReplicatedModels(options.cluster, options.load, Path(options.out))
+    return ReplicatedModels(cluster, options.load, Path(options.out))
 
 
 def _print_forecast(say: Notify, run: str, expected: Forecast) -> None:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from snellen.analysis.parsing.unread_replies import NONE_FITS, extractor_name, labelled_verdicts
 from snellen.core.output import Answer, Empty, Generated, ParsedAnswer, Truncated
-from snellen.core.record import Record, draws_of, every_pass
+from snellen.core.record import Record, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.stats.intervals import share_over_systems, wilson
@@ -211,7 +211,7 @@ class RuleParseCounts:
         self.unparsed: Counter[Kind] = Counter()
 
     def add(self, record: Record) -> None:
-        self.samples += sum(draw.score is not None for draw in draws_of(record))
+        self.samples += sum(draw.score is not None for draw in record.repeats or (record,))
         for one_pass in every_pass(record):
             if not isinstance(one_pass.output, Generated) or one_pass.extraction is not None:
                 continue

@@ -182,14 +182,13 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
     Messages are built late: images are decoded only when the request is sent.
     """
     messages = LazyMessages(partial(_messages, sample, planned, config))
-    examples = config.few_shot(sample).media if config.few_shot else {}
     choices = tuple(planned.options) if sample.kind == "choice" else ()
     ref = Ref(sample.id, index, planned.row)
     output = yield Generate(
         messages=messages,
         ref=ref,
         settings=config.settings,
-        media={**examples, **sample.sources()} if sample.media or examples else {},
+        media={**config.few_shot(sample).media, **sample.sources()} if config.few_shot else sample.sources(),
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
     # `by_rules` stays what the rules alone make of the reply; `answer` may become the extractor's.

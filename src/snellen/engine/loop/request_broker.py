@@ -30,7 +30,7 @@ from snellen.engine.limits.spending import Budget, UsageCounter
 from snellen.engine.loop.batching import Batcher, as_output, failure_from_error
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
-from snellen.store.responses import WAIT, ResponseStore, StoreBusy
+from snellen.store.responses import BRIEF, WAIT, ResponseStore, StoreBusy
 
 _INLINE_BYTES = 4 << 20
 """Largest medium, in bytes, that is kept in memory from its check until the reply."""
@@ -208,15 +208,9 @@ class RequestBroker:
         self._windows: dict[str, ConcurrencyWindow] = {}
         reservations = None if limits.budget is None else BudgetReservations(limits.budget, self.abort_signal)
         rest = self.abort_signal, fresh, reservations
+        windows = {role: self._window_for(model) for role, model in models.items() if isinstance(model, RemoteModel)}
         self.clients = {
-            role: ModelClient(
-                model,
-                store,
-                self._window_for(model) if isinstance(model, RemoteModel) else None,
-                limits,
-                (prices or {}).get(role),
-                *rest,
-            )
+            role: ModelClient(model, store, windows.get(role), limits, (prices or {}).get(role), *rest)
             for role, model in models.items()
         }
         for window in self._windows.values():
@@ -294,7 +288,7 @@ class RequestBroker:
                 output = await client.answer(checked)
             if not isinstance(output, Failure):
                 try:
-                    self._store.put_unless_busy(digest, output, client.model_key)
+                    self._store.put(digest, output, client.model_key, wait=BRIEF)
                 except StoreBusy:
                     await self._store_later(digest, output, client)
             client.add_output(request, output)
@@ -328,7 +322,7 @@ class RequestBroker:
         while True:
             await asyncio.sleep(random.uniform(_BUSY_PAUSE / 2, _BUSY_PAUSE))
             try:
-                self._store.put_unless_busy(digest, output, client.model_key)
+                self._store.put(digest, output, client.model_key, wait=BRIEF)
                 return
             except StoreBusy:
                 if time.monotonic() > end:
