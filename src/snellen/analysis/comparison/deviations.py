@@ -79,7 +79,7 @@ class _Description(NamedTuple):
 _Describe = Callable[[RunInfo], _Description | None]
 
 
-class _Rule(NamedTuple):
+class _DeviationRule(NamedTuple):
     """What describes a deviation, and the parameter without which no run has it, or the field of a
     run that has its usual value."""
 
@@ -89,7 +89,7 @@ class _Rule(NamedTuple):
     usual: object
 
 
-_RULES: dict[str, _Rule] = {}
+_RULES: dict[str, _DeviationRule] = {}
 _TITLES: dict[str, str] = {}
 _MEANINGS: dict[str, str] = {}
 DEVIATION_TITLES: Mapping[str, str] = _TITLES
@@ -108,7 +108,7 @@ def _deviation(
     of runs that record the `parameter`, or whose `field` is neither empty nor as `usual`."""
 
     def register(describe: _Describe) -> _Describe:
-        _RULES[key] = _Rule(describe, parameter, attrgetter(field) if field else None, usual)
+        _RULES[key] = _DeviationRule(describe, parameter, attrgetter(field) if field else None, usual)
         _TITLES[key], _MEANINGS[key] = title, meaning
         return describe
 
