@@ -57,7 +57,7 @@ class Forgetful(ResponseStore):
     def get(self, digest: bytes) -> None:
         return None
 
-    def put_unless_busy(self, digest: bytes, output: Output, model_key: int) -> None:
+    def put(self, digest: bytes, output: Output, model_key: int, *, wait: float = 0.0) -> None:
         pass
 
 

@@ -49,13 +49,13 @@ REPLIES = [
 def test_counts_and_what_they_do_to_a_score() -> None:
     found = measure_parser("snellen", "choice", "hand", parse_choice, REPLIES)
     assert (found.replies, found.meaning, found.read, found.right) == (6, 4, 4, 2)
-    assert (found.precision, found.recall) == (0.5, 0.5)
-    assert found.precision_interval == wilson(2, 4)
+    assert (found.precision.value, found.recall.value) == (0.5, 0.5)
+    assert found.precision.interval == wilson(2, 4)
     errors = score_error(found)
     assert errors.down == pytest.approx(100 * 2 / 6)
     assert errors.up == pytest.approx(100 * 2 / 6)
     nothing = ParsingQuality("r", "choice", "hand", 0, 0, 0, 0)
-    assert (nothing.precision, nothing.recall_interval) == (None, None)
+    assert (nothing.precision.value, nothing.recall.interval) == (None, None)
     with pytest.raises(ValueError, match="at least one reply"):
         score_error(nothing)
 
@@ -68,17 +68,17 @@ def test_systems_are_counted_apart() -> None:
     ]
     found = measure_parser("snellen", "choice", "hand", parse_choice, replies)
     assert [(one.read, one.right) for one in found.systems] == [(4, 4), (4, 3), (4, 2), (3, 3), (1, 1), (4, 4)]
-    assert (found.precision, found.precision_range) == (17 / 20, (0.5, 1.0))
-    assert found.precision_interval is not None
-    assert found.precision_interval.method == "clustered by system"
-    assert found.precision_interval.low < wilson(17, 20).low
-    assert found.min_precision == min(0.5, found.precision_interval.low)
+    assert (found.precision.value, found.precision.by_system) == (17 / 20, (0.5, 1.0))
+    assert found.precision.interval is not None
+    assert found.precision.interval.method == "clustered by system"
+    assert found.precision.interval.low < wilson(17, 20).low
+    assert found.min_precision == min(0.5, found.precision.interval.low)
     few = measure_parser("snellen", "choice", "hand", parse_choice, replies[:12])
-    assert (few.precision_interval, few.recall_interval) == (None, None)
-    assert few.recall_range == (0.5, 1.0)
+    assert (few.precision.interval, few.recall.interval) == (None, None)
+    assert few.recall.by_system == (0.5, 1.0)
     assert few.min_precision == min(0.5, wilson(9, 12).low)
     alone = measure_parser("snellen", "choice", "hand", parse_choice, replies[:4])
-    assert (alone.systems, alone.precision_interval) == ((), wilson(4, 4))
+    assert (alone.systems, alone.precision.interval) == ((), wilson(4, 4))
 
 
 def test_shows_the_origin_of_labels(capsys) -> None:
@@ -175,7 +175,7 @@ def test_our_rule_reads_precisely() -> None:
     found = stored_quality("snellen", "choice")
     assert len(found) == 3
     # MMMU's labels are its own script's, drawn by lot where that reads nothing.
-    assert all(one.precision is not None and one.precision > 0.989 for one in found)
+    assert all(one.precision.value is not None and one.precision.value > 0.989 for one in found)
 
 
 def test_lines_for_a_card() -> None:

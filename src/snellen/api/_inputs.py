@@ -20,6 +20,10 @@ BenchmarkLike: TypeAlias = Any
 """A name or path, a `Benchmark`, `Data`, or rows: a list of dicts, a frame, a table, a data set."""
 
 
+_NAMED = (str, PurePath, Benchmark)
+"""Types of benchmarks that are no rows."""
+
+
 class BenchmarkInput(NamedTuple):
     """A benchmark as `resolve_benchmark` takes it."""
 
@@ -38,7 +42,8 @@ def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path, columns: Mapping[s
         raise UsageError(
             "no benchmark is given, and no rows: the list is empty; expected a name such as 'eyechart', a path, or rows"
         )
-    data = {index: as_data(value, columns) for index, value in enumerate(values) if is_table(value)}
+    tables = [index for index, value in enumerate(values) if not isinstance(value, _NAMED) and is_table(value)]
+    data = {index: as_data(values[index], columns) for index in tables}
     for name, count in Counter(each.name for each in data.values()).items():
         if count > 1:
             raise UsageError(
@@ -49,9 +54,11 @@ def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path, columns: Mapping[s
         if index in data:
             path = keep_data(data[index], folder)
             inputs.append(BenchmarkInput(str(path), data[index].columns))
-        else:
-            specs = expand_suites([_as_spec(value)])
+        elif isinstance(value, _NAMED):
+            specs = expand_suites([str(value) if isinstance(value, PurePath) else value])
             inputs += [BenchmarkInput(spec) for spec in specs]
+        else:
+            raise _no_benchmark(value)
     return [each for index, each in enumerate(inputs) if each not in inputs[:index]]
 
 
@@ -108,17 +115,13 @@ def without_answers(benchmark: Benchmark) -> str:
 
 
 def _as_list(value: BenchmarkLike) -> Sequence[Any]:
-    if isinstance(value, str | PurePath | Benchmark) or is_table(value):
+    if isinstance(value, _NAMED):
+        return [value]
+    if isinstance(value, list | tuple) and value and all(isinstance(each, _NAMED) for each in value):
+        return value
+    if is_table(value):
         return [value]
     if isinstance(value, Sequence):
-        return value
-    raise _no_benchmark(value)
-
-
-def _as_spec(value: object) -> str | Benchmark:
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, str | Benchmark):
         return value
     raise _no_benchmark(value)
 

@@ -60,8 +60,6 @@ def join_requested(
     """Name the joins among the opened models by both of their parts, and open what draws for them.
 
     Raises UsageError for a part that gives no text or no pictures."""
-    if not any(each.draw is not None for each in requested):
-        return OpenedModels(list(opened), dict(sampling), {})
     result = OpenedModels([], {}, {})
     for each, (text_name, text) in zip(requested, opened, strict=True):
         name = text_name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from snellen.api.resolve_benchmarks import NamedBenchmark
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.similarity import compares_open_answers
 from snellen.core.benchmark import Benchmark
@@ -15,13 +14,11 @@ from snellen.models.naming.catalog import facts_of
 _PICTURES = frozenset({"image", "video"})
 
 
-def check_judges(benchmarks: Sequence[NamedBenchmark], roles: Mapping[str, Model]) -> None:
+def check_judges(benchmarks: Sequence[Benchmark], roles: Mapping[str, Model]) -> None:
     """Raises UsageError if there are judges and they are asked nothing, or cannot take what they are
     shown."""
-    if roles:
-        opened = [named.benchmark for named in benchmarks]
-        check_judges_used(opened, roles)
-        check_judges_see(opened, roles)
+    check_judges_used(benchmarks, roles)
+    check_judges_see(benchmarks, roles)
 
 
 def check_judges_see(benchmarks: Iterable[Benchmark], roles: Mapping[str, Model]) -> None:

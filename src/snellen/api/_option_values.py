@@ -43,7 +43,9 @@ def clean_value(field: Field[Any], value: Any) -> Any:
 def check_types(options: Any, path: str = "") -> None:
     """Raises UsageError if a field of an options object has a value of another type than it is
     annotated with; `path` leads the fields of nested objects."""
-    for name, annotation in _annotations(options):
+    # As they are written: of a dataclass with those that it inherits, of a Struct its own.
+    annotated = [(each.name, str(each.type)) for each in fields(options)] if is_dataclass(options) else None
+    for name, annotation in annotated or type(options).__annotations__.items():
         value = getattr(options, name)
         names = [part.strip() for part in annotation.split("|")]
         if any(part not in _TYPES for part in names):
@@ -57,13 +59,6 @@ def check_types(options: Any, path: str = "") -> None:
             )
         if isinstance(value, Variant | Sampling):
             check_types(value, f"{path}{name}.")
-
-
-def _annotations(options: Any) -> list[tuple[str, str]]:
-    """The fields of a dataclass or Struct, with their annotations as they are written."""
-    if is_dataclass(options):
-        return [(field.name, str(field.type)) for field in fields(options)]
-    return list(type(options).__annotations__.items())
 
 
 def _describe_types(names: list[str]) -> str:

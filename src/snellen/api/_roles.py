@@ -113,10 +113,12 @@ def open_roles(
     is_by_maker = options.setup == MAKER and options.serve is None
     made = [add_maker_options(model, custom) if is_by_maker else MadeSpec(model) for model in specs.models]
     requested = opener.requested_models([each.spec for each in made])
-    if made:
+    if any(each.added for each in made):
         requested = [(each.name_without(name), model) for each, (name, model) in zip(made, requested, strict=True)]
     opened_models, sampling = specs.resolve(requested, options.repeats, [each.name for each in listed])
-    opened_models, sampling, joins = join_requested(listed, opened_models, sampling, opener.role_model)
+    joins: Mapping[str, Join] = {}
+    if any(each.draw is not None for each in listed):
+        opened_models, sampling, joins = join_requested(listed, opened_models, sampling, opener.role_model)
     named_models = _distinct_models(opened_models)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
     shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
@@ -182,13 +184,19 @@ class RunMatrix:
         """What the engine needs for one run. Limits, prices and progress are the caller's."""
         name, model = cell.model
         roles, options = self.model_roles, self.options
+        join = roles.joins.get(name)
+        # Of a join, the model that gives text has a set-up of its makers'.
+        text_name = name if join is None else f"{model.identity.provider}/{model.identity.name}"
         is_by_maker = options.setup == MAKER
-        benchmark = cell.benchmark.for_model(
-            self._text_name(cell), model, self.variant, self.custom_benchmarks, is_by_maker
-        )
+        benchmark = cell.benchmark.for_model(text_name, model, self.variant, self.custom_benchmarks, is_by_maker)
+        setup_sampling = None
+        if is_by_maker and RECIPE in benchmark.parameters:
+            setup_sampling = maker_sampling(text_name, model, benchmark, roles.sampling.get(name))
+        extended = options.extend_truncated
+        if extended is not None and extended <= benchmark.max_new_tokens:
+            extended = None
         shared = {role: helper for role, helper in roles.shared_roles.items() if role in benchmark.extra_roles}
         own = {role: open_own() for role, open_own in benchmark.own_roles.items()}
-        join = roles.joins.get(name)
         sampling = {MAIN: roles.sampling[name]} if name in roles.sampling else {}
         sampling |= {role: settings for role, settings in roles.judge_sampling.items() if role in shared}
         return RunPlan(
@@ -202,26 +210,18 @@ class RunMatrix:
             failures=self.variant.failures or benchmark.failures,
             repeats=options.repeats,
             sampling=sampling,
-            setup_sampling=self._setup_sampling(cell, benchmark),
+            setup_sampling=setup_sampling,
             describe=join.describe if join else DESCRIBE[0],
-            extend_truncated=self._extension(benchmark),
+            extend_truncated=extended,
         )
 
-    def _extension(self, benchmark: Benchmark) -> int | None:
-        """The limit for replies that were cut; None where the benchmark's own is as large."""
-        limit = self.options.extend_truncated
-        return None if limit is None or limit <= benchmark.max_new_tokens else limit
-
-    def check_extension(self) -> None:
-        """Raises UsageError if `extend_truncated` is larger than the limit of no run."""
-        if self.options.extend_truncated is None:
-            return
+    def check_extension(self, extended: int) -> None:
+        """Raises UsageError if the limit for replies that were cut is larger than that of no run."""
         plans = [self.run_plan(cell) for cell in self.cells()]
         if all(plan.extend_truncated is None for plan in plans):
             limit = min(plan.benchmark.max_new_tokens for plan in plans)
             raise UsageError(
-                f"extend_truncated is {self.options.extend_truncated:,}, and replies may have "
-                f"{limit:,} tokens already; give a larger number"
+                f"extend_truncated is {extended:,}, and replies may have {limit:,} tokens already; give a larger number"
             )
 
     def greedy_models(self) -> list[str]:
@@ -233,21 +233,6 @@ class RunMatrix:
             if is_greedy(cell.model[1], recorded_sampling(self.run_plan(cell)).get(MAIN))
         }
         return list(greedy)
-
-    def _setup_sampling(self, cell: RunCell, benchmark: Benchmark) -> Sampling | None:
-        """How the makers of the model sample it here; None for the plain set-up."""
-        name, model = cell.model
-        if self.options.setup != MAKER or RECIPE not in benchmark.parameters:
-            return None
-        own = self.model_roles.sampling.get(name)
-        return maker_sampling(self._text_name(cell), model, benchmark, own)
-
-    def _text_name(self, cell: RunCell) -> str:
-        """The name of the model that gives text: of a join, that of its text model."""
-        name, model = cell.model
-        if name not in self.model_roles.joins:
-            return name
-        return f"{model.identity.provider}/{model.identity.name}"
 
 
 def open_matrix(

@@ -33,7 +33,7 @@ class SamplingOptions(NamedTuple):
         models, sampling_by_name = [], {}
         for (name, model), spec, given_name in zip(opened_models, specs, names, strict=True):
             sampling = merge_sampling(spec.sampling if spec else None, self.default)
-            full_name = given_name or (spec.add_options(name) if spec else name)
+            full_name = given_name or (spec.add_options(name) if spec and spec.options else name)
             check_sampler(full_name, model, sampling, repeats)
             models.append((full_name, model))
             if sampling is not None:

@@ -65,6 +65,8 @@ class Prices:
 
         Raises UsageError if a price is for no model, or if the budget is in money and the price of
         a hosted model is unknown or in another currency."""
+        if not self._overrides and (budget is None or not budget.is_money):
+            return
         named_models = list(models)
         names = {name for alias, model in named_models for name in (alias, *_names(model))}
         for name in self._overrides:

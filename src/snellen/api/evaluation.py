@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,11 @@ from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_served_model, served_names
 from snellen.api.results import Results, Run, SkippedRun
 from snellen.benchmarks.declaration.registry import language_notice
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, FetchProgress, Variant
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
 from snellen.core.model import AnyModel, Model, abilities
+from snellen.core.sample import origin_of
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, fresh_name
@@ -38,6 +39,7 @@ from snellen.store.responses import STORE_FILE, ResponseStore
 
 if TYPE_CHECKING:
     from snellen.engine.ray.cluster import ReplicatedModels
+    from snellen.engine.ray.placement import RayCluster
 
 _NO_TEMPERATURE = (
     "at temperature 0, draws of a question differ only where a server is not deterministic; "
@@ -147,7 +149,7 @@ class _Evaluation:
         rule = parse_stop_rule(options.until) if options.until is not None else None
         with (
             Servers(out, options.serve, options.serve_timeout, self.serving) as servers,
-            _open_replicas(options) as replicas,
+            nullcontext() if options.cluster is None else _open_replicas(options, options.cluster) as replicas,
             _resume_notice(self.command, self.serving, servers, replicas),
         ):
             custom = load_files(options.load)
@@ -156,11 +158,13 @@ class _Evaluation:
             matrix = open_matrix(models, benchmarks, options, opener, custom, open_benchmark)
             self._check_data_here(matrix.benchmarks)
             roles = matrix.model_roles
-            check_judges(matrix.benchmarks, roles.shared_roles)
+            if roles.shared_roles:
+                check_judges([named.benchmark for named in matrix.benchmarks], roles.shared_roles)
             for models_by_role in roles.roles():
                 check_roles(models_by_role)
             prices.check(roles.all_models(), limits.budget)
-            matrix.check_extension()
+            if options.extend_truncated is not None:
+                matrix.check_extension(options.extend_truncated)
             self._warn_about_models(matrix)
             results = self._ask(matrix, rule, partial(self._plan, matrix, rule, limits, prices), servers)
             results.lost.extend(servers.lost_servers())
@@ -182,20 +186,24 @@ class _Evaluation:
     def _check_data_here(self, benchmarks: Sequence[NamedBenchmark]) -> None:
         """Check the data that are on this machine: a mistake in them shows at once."""
         for benchmark in (named.benchmark for named in benchmarks if named.benchmark.fetch is None):
-            self._prepare(benchmark)
+            table = self._prepare(benchmark)
+            origin = origin_of(table)
+            if origin is None or origin.kind != "own":
+                continue
             if self.options.require_answers:
                 refuse_unanswered(benchmark)
             refuse_unreachable_golds(benchmark)
 
-    def _prepare(self, benchmark: Benchmark) -> None:
-        """Bring what the benchmark needs, so that nothing is asked in vain."""
+    def _prepare(self, benchmark: Benchmark) -> DataTable:
+        """Bring what the benchmark needs, so that nothing is asked in vain; returns its rows."""
         if benchmark.fetch is not None:
             benchmark.fetch(self.fetching)
-        benchmark.open()
+        table = benchmark.open()
         if benchmark.few_shot_info is not None:
             benchmark.few_shot_info()
         if benchmark.unscorable:
             self._warn(f"{benchmark.name}: {benchmark.unscorable}")
+        return table
 
     def _warn_about_models(self, matrix: RunMatrix) -> None:
         for name, model in matrix.model_roles.models:
@@ -258,12 +266,10 @@ class _Evaluation:
         return results
 
 
-def _open_replicas(options: RunOptions) -> AbstractContextManager[ReplicatedModels | None]:
-    if options.cluster is None:
-        return nullcontext()
+def _open_replicas(options: RunOptions, cluster: RayCluster) -> ReplicatedModels:
     from snellen.engine.ray.cluster import ReplicatedModels
 
-    return ReplicatedModels(options.cluster, options.load, Path(options.out))
+    return ReplicatedModels(cluster, options.load, Path(options.out))
 
 
 def _print_forecast(say: Notify, run: str, expected: Forecast) -> None:
@@ -330,7 +336,10 @@ class _LiveModelOpener(NamedTuple):
                     "no model is named; name one with -m, or start a server with --serve (in "
                     "Python: models, or serve=...)"
                 )
-            return [self._open_replicas(model) for model in models]
+            if self.replicas is None:
+                return [resolve_served_model(model, self.custom, self.servers) for model in models]
+            opened = [self.replicas.open_model(model) for model in models]
+            return [(model.name, model) for model in opened]
         names = served_names(models)
         if len(names) > 1:
             raise UsageError(f"--serve starts the server of one model; got {len(names)} models")
@@ -338,13 +347,4 @@ class _LiveModelOpener(NamedTuple):
 
     def role_model(self, model: AnyModel) -> Model:
         """A model with another role."""
-        return self._open_single(model)[1]
-
-    def _open_replicas(self, model: AnyModel) -> tuple[str, Model]:
-        if self.replicas is None:
-            return self._open_single(model)
-        replicas = self.replicas.open_model(model)
-        return replicas.name, replicas
-
-    def _open_single(self, model: AnyModel) -> tuple[str, Model]:
-        return resolve_served_model(model, self.custom, self.servers)
+        return resolve_served_model(model, self.custom, self.servers)[1]

@@ -59,10 +59,6 @@ class Flag:
         return self.name.lstrip("-").replace("-", "_")
 
     @property
-    def is_positional(self) -> bool:
-        return not self.name.startswith("-")
-
-    @property
     def fills_keys(self) -> bool:
         """Whether its value is read as `KEY=VALUE,...`, and not by a `parse` of its own."""
         return self.keys is not None and self.parse is None
@@ -356,7 +352,12 @@ def option(default: Any, name: str, help: str = "", **settings: Any) -> Any:
     """A dataclass field that is also a flag; `settings` are fields of `Flag`. A flag of several
     commands stands in `SHARED_FLAGS`, and needs its name alone; what differs from there is given.
     Without a value, `MISSING` as the default means that the flag is required."""
-    return _flag_field(default, _make_flag(name, help, settings))
+    shared = SHARED_FLAGS.get(name)
+    if shared is None:
+        return _flag_field(default, Flag(name, help, **settings))
+    if help:
+        raise ValueError(f"{name} is a shared flag; its help stands in SHARED_FLAGS alone")
+    return _flag_field(default, replace(shared, **settings) if settings else shared)
 
 
 def argument(metavar: str, help: str, count: str | int | None = None, **settings: Any) -> Any:
@@ -381,24 +382,13 @@ def _flag_field(default: Any, flag: Flag) -> Any:
     return field(default=default, metadata={FLAGS: flag})
 
 
-def _make_flag(name: str, help: str, settings: Mapping[str, Any]) -> Flag:
-    shared = SHARED_FLAGS.get(name)
-    if shared is None:
-        return Flag(name, help, **settings)
-    if help:
-        raise ValueError(f"{name} is a shared flag; its help stands in SHARED_FLAGS alone")
-    return replace(shared, **settings) if settings else shared
-
-
 def option_flags(options: type) -> Iterator[OptionFlag]:
     """The flags of an options class: those of its own fields, then those of the classes that it
     inherits from, in their order."""
-    homes = [vars(one).get("__annotations__", {}) for one in options.__mro__]
-
-    def home(option_field: Field[Any]) -> int:
-        return next(place for place, names in enumerate(homes) if option_field.name in names)
-
-    for option_field in sorted(fields(options), key=home):
+    homes: dict[str, int] = {}
+    for place, home in enumerate(options.__mro__):
+        homes = dict.fromkeys(vars(home).get("__annotations__", {}), place) | homes
+    for option_field in sorted(fields(options), key=lambda each: homes[each.name]):
         flags = option_field.metadata.get(FLAGS, {})
         if isinstance(flags, Flag):
             yield OptionFlag(option_field.name, flags, field_default(option_field))

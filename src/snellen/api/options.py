@@ -156,7 +156,8 @@ class RunOptions(RequestOptions):
     def complete_flags(values: dict[str, Any]) -> None:
         """Read what flags say within others: `repeats` of judges, CLIP models among them, and that
         no column has answers. Raises UsageError."""
-        values |= read_judges(values.get("judges", ()))
+        if values.get("judges"):
+            values |= read_judges(values["judges"])
         variant = values.get("variant")
         if variant is not None and variant.columns.get(NO_ANSWERS) == "":
             columns = {role: name for role, name in variant.columns.items() if role != NO_ANSWERS}
@@ -284,22 +285,18 @@ def check_options(options: RunOptions) -> None:
     check_repeats("--repeats", options.repeats)
     if options.setup not in SETUPS:
         raise UsageError(f"setup is {options.setup!r}; expected one of {', '.join(SETUPS)}")
-    check_limit(options.limit)
+    if options.limit is not None and options.limit < 1:
+        raise UsageError(f"the limit is {options.limit}; expected at least 1 sample")
     if options.extend_truncated is not None and options.extend_truncated < 1:
         raise UsageError(
             f"extend_truncated is {options.extend_truncated}; expected a limit of tokens, such as "
             "32k (in Python: 32_000)"
         )
-    check_column_keys(options.variant.columns)
+    if options.variant.columns:
+        check_column_keys(options.variant.columns)
     out = Path(options.out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; --out expects a folder")
-
-
-def check_limit(limit: int | None) -> None:
-    """Raises UsageError if no sample would be asked."""
-    if limit is not None and limit < 1:
-        raise UsageError(f"the limit is {limit}; expected at least 1 sample")
 
 
 def check_repeats(flag: str, repeats: object) -> None:

@@ -76,7 +76,8 @@ def plan(
     check_judges_see([named.benchmark for named in matrix.benchmarks], roles.shared_roles)
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())
-    matrix.check_extension()
+    if options.extend_truncated is not None:
+        matrix.check_extension(options.extend_truncated)
     notes = list(resolver.notes(matrix.benchmarks, matrix.variant))
     probe_notes = notes if probe and not resolver.missing else None
     runs, lines = _estimate_runs(matrix, resolver, assumed, limits, prices, rule, probe_notes)

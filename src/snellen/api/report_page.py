@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, Source
 from snellen.core.run import Report
+from snellen.core.sample import Sample
 from snellen.report.page.html import PAGE_FILE, write_html, write_overview
 from snellen.report.page.samples import page_media
 from snellen.report.page.thumbnails import thumbnail_path, write_thumbnails
@@ -18,17 +19,17 @@ from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
 
-def _derived_images(run: RunFolder, benchmark: Benchmark, digests: set[str]) -> dict[str, Source]:
+def _derived_images(
+    run: RunFolder, benchmark: Benchmark, prepare: Callable[[Sample], Sample], digests: set[str]
+) -> dict[str, Source]:
     """Images that were derived when a sample was asked: stitched, boxed or black."""
-    if benchmark.prepare is None or not digests:
-        return {}
     records = chain(run.records(), run.failures())
     ids = {record.id for record in records if digests.intersection(record.media)}
     return {
         ref.digest: ref.source
         for sample in benchmark.samples(benchmark.open())
         if sample.id in ids
-        for ref in benchmark.prepare(sample).media
+        for ref in prepare(sample).media
         if ref.digest in digests
     }
 
@@ -78,9 +79,10 @@ def _write_images(run: RunFolder, benchmark: Benchmark, digests: set[str], respo
         for ref in row.media
         if ref.digest in digests and ref.kind == "image"
     }
-    sources |= _derived_images(run, benchmark, digests - sources.keys())
-    for digest in digests - sources.keys() if responses else ():
-        image = responses.medium(digest) if responses else None
+    if benchmark.prepare is not None and digests - sources.keys():
+        sources |= _derived_images(run, benchmark, benchmark.prepare, digests - sources.keys())
+    for digest in digests - sources.keys() if responses is not None else ():
+        image = responses.medium(digest) if responses is not None else None
         if image is not None:
             sources[digest] = InlineSource(image)
     write_thumbnails(run.path, sources.items())

@@ -36,7 +36,7 @@ def add_options(parser: ArgumentParser, options: type) -> None:
 def _add_flag(parser: ArgumentParser, flag: Flag, default: Any) -> None:
     names = [*([flag.short] if flag.short else []), flag.name]
     settings: dict[str, Any] = {"help": _help_line(flag, default)}
-    if flag.is_positional:
+    if not flag.name.startswith("-"):
         names = [flag.destination]
     elif default is MISSING:
         settings["required"] = True

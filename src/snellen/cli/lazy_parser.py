@@ -7,7 +7,7 @@ import argparse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     Actions = Any
@@ -18,6 +18,8 @@ class LazyParser(argparse.ArgumentParser):
     """An argument parser that calls `add_arguments` with itself before it parses."""
 
     add_arguments: Callable[[argparse.ArgumentParser], None] | None = None
+    typed: Sequence[str] = ()
+    """The words that are parsed."""
 
     def complete(self) -> None:
         """Add the arguments, unless they are there already."""
@@ -27,6 +29,7 @@ class LazyParser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         # The parser above calls this with what follows the command's name.
+        self.typed = args or ()
         self.complete()
         return super().parse_known_args(args, namespace)
 

@@ -70,9 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    import shlex
+
     arguments = parse_arguments(argv)
-    arguments.command_line = " ".join(["snellen", *map(_quote, argv)])
-    if getattr(arguments, "quiet", False) or not _is_interactive():
+    arguments.command_line = shlex.join(["snellen", *argv])
+    is_interactive = sys.stderr is not None and sys.stderr.isatty()
+    if getattr(arguments, "quiet", False) or not is_interactive:
         from snellen.settings import disable_progress_bars
 
         disable_progress_bars()
@@ -84,10 +87,6 @@ def _run(argv: Sequence[str]) -> int:
     if sys.stdout is not None:
         sys.stdout.flush()
     return code
-
-
-def _is_interactive() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager
@@ -114,9 +113,3 @@ def _raise_interrupt(*_: object) -> None:
 def _discard_stdout() -> None:
     """Redirect standard output to nowhere: the interpreter flushes it again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _quote(argument: str) -> str:
-    import shlex
-
-    return shlex.quote(argument)

@@ -60,10 +60,6 @@ _FIRST_COMMAND = "snellen run -m snellen/tiny -b eyechart"
 class CommandLineParser(LazyParser):
     """An argument parser that suggests the flag or command that was meant."""
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        self._typed: Sequence[str] = args or ()
-        return super().parse_known_args(args, namespace)
-
     def error(self, message: str) -> NoReturn:
         choice = re.fullmatch(r"argument (.+?): invalid choice: '(.+?)' \(choose from (.+)\)", message)
         if choice and choice[1] in ("COMMAND", "ACTION", "FINDING"):
@@ -76,9 +72,9 @@ class CommandLineParser(LazyParser):
         missing = re.fullmatch(r"the following arguments are required: (.+)", message)
         if missing:
             message = self._ask_for(missing[1].split(", "))
-            typed = {word.partition("=")[0] for word in self._typed} & _ELSEWHERE.keys()
+            typed = {word.partition("=")[0] for word in self.typed} & _ELSEWHERE.keys()
             message += "".join(f"; {word}: {_ELSEWHERE[word]}" for word in sorted(typed))
-            for word in dict.fromkeys(one.partition("=")[0] for one in self._typed):
+            for word in dict.fromkeys(one.partition("=")[0] for one in self.typed):
                 if word not in self._option_string_actions and (instead := renamed_flag(word, self.prog)):
                     message += f"; {word} is now {instead}"
         value = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)

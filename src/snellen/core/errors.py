@@ -14,12 +14,14 @@ SnellenError
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from snellen.core.secret import hide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # For types alone: the command line imports this file before it prints its help.
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from snellen.core.output import FailureKind
 
@@ -93,20 +95,14 @@ class ModelError(SnellenError):
         self.retry_after = retry_after
 
 
-class storage_errors:
+@contextmanager
+def storage_errors(what: str, path: object) -> Iterator[None]:
     """Turn an error of the operating system into a StorageError that one cannot do `what` to a file
     or folder, such as `write`."""
-
-    __slots__ = ("_path", "_what")
-
-    def __init__(self, what: str, path: object) -> None:
-        self._what, self._path = what, path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise StorageError(f"cannot {self._what} {self._path}: {error.strerror or error}") from error
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"cannot {what} {path}: {error.strerror or error}") from error
 
 
 def error_lines(error: object) -> list[str]:

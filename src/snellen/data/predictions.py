@@ -37,7 +37,7 @@ from snellen.data.columns import (
 from snellen.data.detect import RESULT_SUFFIXES, TABLES, detect, is_empty, refuse_pickle, table_suffix
 from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.index import IndexedRow, Scan
-from snellen.data.tables.scan import scan_table
+from snellen.data.tables.open_table import scan_table
 from snellen.data.tables.typed_rows import plain_rows
 from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings

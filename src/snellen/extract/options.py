@@ -13,7 +13,7 @@ from snellen.extract.clean import blank_markup, contains_any, fold
 
 NUMBER = re.compile(r"[-+$€£]?\d+(?:[.,]\d+)*(?:/\d+)?%?")
 _WORD_DIGITS = digits_by_word(10)
-DIGIT_WORDS = {digit: word for word, digit in _WORD_DIGITS.items()}
+DIGIT_WORDS = dict(zip(_WORD_DIGITS.values(), _WORD_DIGITS, strict=True))
 _ARTICLES = ("a ", "an ", "the ")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _LEFT_EDGE = " \n,;:!?\"'(["

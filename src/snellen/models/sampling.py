@@ -39,9 +39,7 @@ class SamplingSpec(NamedTuple):
     sampling: Sampling | None
 
     def add_options(self, name: str) -> str:
-        """The name of the opened model followed by these options."""
-        if not self.options:
-            return name
+        """The name of the opened model followed by these options, of which there are some."""
         return f"{name}{',' if split_options(name)[1] else ':'}{self.options}"
 
 

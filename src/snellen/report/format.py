@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import data_qualifiers
 from snellen.analysis.comparison.deviations import deviations, is_option
@@ -61,14 +60,6 @@ OUTCOME_LABELS: dict[Outcome, str] = {
     "missing": "missing",
     "unsupported": "unsupported",
 }
-
-
-class OutcomeCount(NamedTuple):
-    """The number of samples with an outcome."""
-
-    outcome: Outcome
-    label: str
-    samples: int
 
 
 def score_text(value: float | None) -> str:
@@ -199,23 +190,21 @@ def run_info_labels(runs: Sequence[RunInfo], limits: bool = True, *, metric_name
     left_out = {"model_options"} if limits else {"model_options", "limit", "extent"}
     if metric_named and all(run.headline == CIRCULAR for run in runs):
         left_out.add("circular")
-    names = list(map(model_name, (run.model for run in runs)))
-    addresses = _addresses(runs, names)
-    extras = zip(data_qualifiers(runs), _parameter_qualifiers(runs), strict=True)
+    names = [short_name(run.model) for run in runs]
     labels = []
-    for run, name, address, (data, parameters) in zip(runs, names, addresses, extras, strict=True):
+    for run, name, more in zip(runs, names, _differences(runs, names) if len(runs) > 1 else [[]], strict=True):
         qualifiers = [one.label for one in deviations(run) if one.key not in left_out]
         stated = ", ".join(qualifiers).split(", ")
-        more = [address, data, *parameters, *_fresh_qualifier(run, runs)]
         qualifiers += [text for text in more if text and text not in stated]
         labels.append(f"{name} ({', '.join(qualifiers)})" if qualifiers else name)
     return labels
 
 
-def model_name(model: str) -> str:
-    """A model as the user named it, without the options that cannot change a reply, such as the
-    address of its server."""
-    return short_name(model)
+def _differences(runs: Sequence[RunInfo], names: Sequence[str]) -> list[list[str]]:
+    """For each run what else differs between the runs: their addresses, data, options and names of
+    replies that were requested again; "" where nothing does."""
+    extras = zip(runs, _addresses(runs, names), data_qualifiers(runs), _parameter_qualifiers(runs), strict=True)
+    return [[address, data, *options, *_fresh_qualifier(run, runs)] for run, address, data, options in extras]
 
 
 def _addresses(runs: Sequence[RunInfo], names: Sequence[str]) -> list[str]:
@@ -262,18 +251,11 @@ def table_order(runs: Sequence[RunInfo]) -> list[int]:
     )
 
 
-def other_outcomes(report: Report) -> tuple[OutcomeCount, ...]:
-    """The outcomes other than `answered` that occurred."""
-    counts = report.summary.outcomes
-    return tuple(
-        OutcomeCount(outcome, OUTCOME_LABELS[outcome], counts[outcome])
-        for outcome in OUTCOMES
-        if outcome != "answered" and counts.get(outcome, 0)
-    )
-
-
 def outcomes_text(report: Report) -> str:
-    return ", ".join(f"{count_text(item.samples)} {item.label}" for item in other_outcomes(report))
+    """The numbers of the outcomes other than `answered` that occurred."""
+    counts = report.summary.outcomes
+    others = [outcome for outcome in OUTCOMES if outcome != "answered" and counts.get(outcome, 0)]
+    return ", ".join(f"{count_text(counts[outcome])} {OUTCOME_LABELS[outcome]}" for outcome in others)
 
 
 def notices(report: Report, command: bool = True) -> tuple[str, ...]:

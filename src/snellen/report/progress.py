@@ -72,12 +72,6 @@ def _requests(state: ProgressState) -> str:
     return "requests: " + ", ".join(parts)
 
 
-def _speed(rate: float | None) -> str:
-    if rate is None:
-        return ""
-    return f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
-
-
 def progress_details(clock: ProgressClock, state: ProgressState, now: float) -> list[str]:
     """Details besides the counts, the most important first."""
     news = []
@@ -88,7 +82,7 @@ def progress_details(clock: ProgressClock, state: ProgressState, now: float) -> 
     rate = clock.rate(state, now)
     is_over = state.done + state.failed >= clock.needed
     if rate is not None and (is_over or clock.has_speed(state)):
-        news.append(_speed(rate))
+        news.append(f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min")
     return [*news, _requests(state)]
 
 

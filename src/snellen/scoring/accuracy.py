@@ -95,10 +95,8 @@ def summarise(
     names per-record values displayed next to the headline in tables. `cluster_ids` are those of
     `cluster_samples(records)`, if already computed. Passes are not looked at."""
     cluster_ids = cluster_samples(records) if cluster_ids is None else cluster_ids
-    if failures in ("count-wrong", "as-reply"):
-        scores = [counted_score(record, failures) for record in records]
-    else:
-        scores = [record.score for record in records]
+    counts_failures = failures in ("count-wrong", "as-reply")
+    scores = [counted_score(record, failures) if counts_failures else record.score for record in records]
     counted = [
         _CountedRecord(record, score, cluster)
         for record, score, cluster in zip(records, scores, cluster_ids, strict=True)
@@ -110,7 +108,8 @@ def summarise(
     overall = mean_metric(headline, [record.score for record in counted], [record.cluster for record in counted])
     if is_withheld:
         overall = Metric(headline, None, len(counted), note="withheld: samples failed or are missing")
-    further = {} if is_withheld else {**_values(records, cluster_ids), **_differences(counted)}
+    has_values = not is_withheld and any(record.values for record in records)
+    further = {**_values(records, cluster_ids), **_differences(counted)} if has_values else {}
     metrics = {headline: overall, **further, **guess_metrics(counted_records)}
     return Summary(
         headline=overall,

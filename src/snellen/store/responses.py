@@ -15,7 +15,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,7 +105,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 WAIT = 60.0
 """Seconds for which a write waits while another process holds the store."""
-_BRIEF = 0.02
+BRIEF = 0.02
 """The same for a caller on an event loop, which must not block."""
 _ROOM = 1 << 15
 """Bytes of a few short replies: the free space that a run requires at its start."""
@@ -128,7 +128,7 @@ class ReplyOrigin(NamedTuple):
     run: str | None
 
 
-class ResponseStore:
+class ResponseStore(AbstractContextManager["ResponseStore"]):
     """Outputs by request digest. `path=None` keeps them in memory only.
 
     A new file is made by the first write, so that a command that is refused leaves none. Raises
@@ -153,9 +153,6 @@ class ResponseStore:
 
     def close(self) -> None:
         self._connection.close()
-
-    def __enter__(self) -> ResponseStore:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -269,13 +266,9 @@ class ResponseStore:
         data: bytes = row[0]
         return data
 
-    def put(self, digest: bytes, output: Output, model_key: int) -> None:
+    def put(self, digest: bytes, output: Output, model_key: int, *, wait: float = WAIT) -> None:
         """Store an output so that it survives the death of this process. Raises TypeError for a
-        Failure."""
-        self._put(digest, output, model_key, WAIT)
-
-    def _put(self, digest: bytes, output: Output, model_key: int, wait: float) -> None:
-        """`put`, which waits up to `wait` seconds for another process."""
+        Failure, and StoreBusy if another process holds the store for more than `wait` seconds."""
         if isinstance(output, Failure):
             raise TypeError("a Failure is never stored: it would be taken for an answer")
         if isinstance(output, Drawn):
@@ -297,10 +290,6 @@ class ResponseStore:
             (digest, model_key, packed, data, checksum(digest, data), time.time(), self._run),
             wait,
         )
-
-    def put_unless_busy(self, digest: bytes, output: Output, model_key: int) -> None:
-        """`put` without waiting for a process that has the store locked. Raises StoreBusy."""
-        self._put(digest, output, model_key, _BRIEF)
 
     def _set_busy_timeout(self, seconds: float) -> None:
         """How long statements wait for another process from now on: it stays, because setting it

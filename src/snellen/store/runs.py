@@ -17,7 +17,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -187,7 +187,7 @@ def _is_run(path: Path) -> bool:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-class RunWriter:
+class RunWriter(AbstractContextManager["RunWriter"]):
     """The only writer of a run folder, which it locks. Use it as a context manager.
 
     Raises RunLocked if another process has the lock, or if the lock file was removed meanwhile, and
@@ -207,9 +207,6 @@ class RunWriter:
             raise RunLocked(f"another process or call is writing {path}; wait for it, or use another --out") from None
         except OSError as error:
             raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error
-
-    def __enter__(self) -> RunWriter:
-        return self
 
     def __exit__(self, *_: object) -> None:
         for descriptor in self._files.values():

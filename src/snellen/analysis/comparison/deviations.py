@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -46,8 +47,16 @@ def deviations(run: RunInfo) -> tuple[Deviation, ...]:
     Reads no file but the declarations of built-in and installed benchmarks. The options of other
     benchmarks (`--load`, descriptions) have no known defaults and are not compared.
     """
-    pairs = ((key, describe(run)) for key, describe in _DESCRIPTIONS.items())
-    return tuple(Deviation(key, *pair) for key, pair in pairs if pair is not None)
+    found = []
+    for key, rule in _RULES.items():
+        if rule.parameter and rule.parameter not in run.config.parameters:
+            continue
+        if rule.field is not None and rule.field(run) in (rule.usual, None, 0, "", {}):
+            continue
+        description = rule.describe(run)
+        if description is not None:
+            found.append(Deviation(key, *description))
+    return tuple(found)
 
 
 def deviation_cells(run: RunInfo) -> dict[str, str]:
@@ -68,7 +77,19 @@ class _Description(NamedTuple):
 
 
 _Describe = Callable[[RunInfo], _Description | None]
-_DESCRIPTIONS: dict[str, _Describe] = {}
+
+
+class _DeviationRule(NamedTuple):
+    """What describes a deviation, and the parameter without which no run has it, or the field of a
+    run that has its usual value."""
+
+    describe: _Describe
+    parameter: str
+    field: Callable[[RunInfo], object] | None
+    usual: object
+
+
+_RULES: dict[str, _DeviationRule] = {}
 _TITLES: dict[str, str] = {}
 _MEANINGS: dict[str, str] = {}
 DEVIATION_TITLES: Mapping[str, str] = _TITLES
@@ -80,11 +101,15 @@ DEVIATION_MEANINGS: Mapping[str, str] = _MEANINGS
 """What each means, in a few words, by the same keys."""
 
 
-def _deviation(key: str, title: str, meaning: str) -> Callable[[_Describe], _Describe]:
-    """Registers what describes a deviation of this key; None where a run is plain in it."""
+def _deviation(
+    key: str, title: str, meaning: str, *, parameter: str = "", field: str = "", usual: object = None
+) -> Callable[[_Describe], _Describe]:
+    """Registers what describes a deviation of this key; None where a run is plain in it. Asked only
+    of runs that record the `parameter`, or whose `field` is neither empty nor as `usual`."""
 
     def register(describe: _Describe) -> _Describe:
-        _DESCRIPTIONS[key], _TITLES[key], _MEANINGS[key] = describe, title, meaning
+        _RULES[key] = _DeviationRule(describe, parameter, attrgetter(field) if field else None, usual)
+        _TITLES[key], _MEANINGS[key] = title, meaning
         return describe
 
     return register
@@ -99,11 +124,9 @@ _CONTROL_SENTENCES: Mapping[Control, str] = {
 }
 
 
-@_deviation("control", "control", "asked without its images, or with others")
-def _control(run: RunInfo) -> _Description | None:
-    control = run.config.parameters.get(CONTROL)
-    if control is None:
-        return None
+@_deviation("control", "control", "asked without its images, or with others", parameter=CONTROL)
+def _control(run: RunInfo) -> _Description:
+    control = run.config.parameters[CONTROL]
     try:
         sentence = _CONTROL_SENTENCES[parse_control(control).control]
     except UsageError:
@@ -111,17 +134,17 @@ def _control(run: RunInfo) -> _Description | None:
     return _Description(control, f"{sentence} (--control {control})")
 
 
-@_deviation("thinking", "thinking", "asked to think before it answers")
+@_deviation("thinking", "thinking", "asked to think before it answers", parameter="cot")
 def _thinking(run: RunInfo) -> _Description | None:
-    if run.config.parameters.get("cot") != "on" or _plain(run).parameters.get("cot") == "on":
+    if run.config.parameters["cot"] != "on" or _plain(run).parameters.get("cot") == "on":
         return None
     return _Description("cot=on", "asked to think step by step before it answers (cot=on)")
 
 
-@_deviation("shots", "few-shot examples", "with solved examples before each question")
+@_deviation("shots", "few-shot examples", "with solved examples before each question", parameter="shots")
 def _shots(run: RunInfo) -> _Description | None:
     parameters = run.config.parameters
-    count = parameters.get("shots", "0")
+    count = parameters["shots"]
     if count == "0":
         return None
     source, seed = parameters.get("shots_from", ""), parameters.get("shots_seed", "0")
@@ -152,12 +175,10 @@ def _prompt(run: RunInfo) -> _Description | None:
     return _Description(f"prompt={name}", f"asked with the prompt {name}, not the benchmark's own")
 
 
-@_deviation("system", "system prompt", "asked after a system prompt")
-def _system(run: RunInfo) -> _Description | None:
-    text = run.config.parameters.get(SYSTEM)
-    if text is None:
-        return None
-    return _Description("system prompt", f"asked after the system prompt {shorten(text, 60)!r}")
+@_deviation("system", "system prompt", "asked after a system prompt", parameter=SYSTEM)
+def _system(run: RunInfo) -> _Description:
+    text = shorten(run.config.parameters[SYSTEM], 60)
+    return _Description("system prompt", f"asked after the system prompt {text!r}")
 
 
 _NO_OPTIONS = frozenset(
@@ -221,20 +242,16 @@ def _circular(run: RunInfo) -> _Description | None:
     return _Description(label, "right only if right for every rotation of the options")
 
 
-@_deviation("limit", "limit", "a subset of the questions")
-def _limit(run: RunInfo) -> _Description | None:
+@_deviation("limit", "limit", "a subset of the questions", field="config.limit")
+def _limit(run: RunInfo) -> _Description:
     limit, seed = run.config.limit, run.config.seed
-    if limit is None:
-        return None
     label = f"limit {limit}" + (f", seed {seed}" if seed else "")
     return _Description(label, f"a random subset of at most {limit:,} questions (--limit, seed {seed})")
 
 
-@_deviation("until", "early stop", "may end, or ended, before all questions are asked")
-def _until(run: RunInfo) -> _Description | None:
+@_deviation("until", "early stop", "may end, or ended, before all questions are asked", field="config.until")
+def _until(run: RunInfo) -> _Description:
     until = run.config.until
-    if not until:
-        return None
     how = "stopped early by" if run.stopped else "could stop early by"
     return _Description(f"until {until}", f"{how} its rule (--until {until})")
 
@@ -264,24 +281,20 @@ def failures_meaning(rule: str) -> str:
     return _FAILURE_RULES.get(rule, rule)
 
 
-@_deviation("failures", "failures", "failed samples count in another way")
-def _failures(run: RunInfo) -> _Description | None:
+@_deviation("failures", "failures", "failed samples count in another way", field="failures", usual="exclude")
+def _failures(run: RunInfo) -> _Description:
     rule = run.failures
-    if rule == "exclude":
-        return None
     meaning = _FAILURE_RULES.get(rule, "no score while too many samples failed or are missing")
     return _Description(f"failures {rule}", f"{meaning} (--failures {rule})")
 
 
-@_deviation("repeats", "repeats", "each question asked several times")
-def _repeats(run: RunInfo) -> _Description | None:
+@_deviation("repeats", "repeats", "each question asked several times", field="config.repeats", usual=1)
+def _repeats(run: RunInfo) -> _Description:
     repeats = run.config.repeats
-    if repeats == 1:
-        return None
     return _Description(f"{repeats} draws", f"each question asked {repeats} times; the score is the mean")
 
 
-@_deviation("sampling", "sampling", "replies sampled with settings of the command")
+@_deviation("sampling", "sampling", "replies sampled with settings of the command", field="config.sampling")
 def _sampling(run: RunInfo) -> _Description | None:
     """Settings of the command for the measured model; those in the model's name are options."""
     sampling = run.config.sampling.get(MAIN, Sampling())
@@ -295,24 +308,27 @@ def _sampling(run: RunInfo) -> _Description | None:
     return _Description(", ".join(parts), f"replies sampled with {', '.join(parts)}")
 
 
-@_deviation("tokens", "longest reply", "another limit of the length of replies")
+@_deviation("tokens", "longest reply", "another limit of the length of replies", field="config.max_new_tokens")
 def _tokens(run: RunInfo) -> _Description | None:
-    plain = _plain_tokens(run)
     tokens = run.config.max_new_tokens
-    if plain is None or not tokens or tokens == plain or RECIPE in run.config.parameters:
+    if RECIPE in run.config.parameters or "max_new_tokens=" in run.model:
         return None
-    if "max_new_tokens=" in run.model:
+    plain = _plain_tokens(run)
+    if plain is None or tokens == plain:
         return None
     return _Description(
         f"max_new_tokens={tokens}", f"replies of up to {tokens:,} tokens; the plain setting is {plain:,}"
     )
 
 
-@_deviation("extension", "cut replies", "replies that were cut asked for again, with a larger limit")
-def _extension(run: RunInfo) -> _Description | None:
+@_deviation(
+    "extension",
+    "cut replies",
+    "replies that were cut asked for again, with a larger limit",
+    field="config.extend_truncated",
+)
+def _extension(run: RunInfo) -> _Description:
     limit = run.config.extend_truncated
-    if limit is None:
-        return None
     return _Description(
         f"extended to {limit:,}",
         f"replies that were cut at {run.config.max_new_tokens:,} tokens asked for again with {limit:,}",
@@ -334,25 +350,21 @@ def _rule(run: RunInfo) -> _Description | None:
     return None
 
 
-def _role_names(run: RunInfo, wanted: Callable[[str], bool]) -> list[str]:
-    return [identity.name for role, identity in run.config.roles.items() if wanted(role)]
-
-
 def _is_judge(role: str) -> bool:
     return role.partition("-")[0] == JUDGE
 
 
-@_deviation("extractor", "extractor", "replies that no rule can parse were read by a model")
+@_deviation("extractor", "extractor", "replies that no rule can parse were read by a model", field="config.roles")
 def _extractor(run: RunInfo) -> _Description | None:
-    names = _role_names(run, lambda role: role == "extractor")
-    if not names:
+    extractor = run.config.roles.get("extractor")
+    if extractor is None:
         return None
-    return _Description(f"extractor {names[0]}", f"replies that no rule can parse were read by {names[0]}")
+    return _Description(f"extractor {extractor.name}", f"replies that no rule can parse were read by {extractor.name}")
 
 
-@_deviation("judge", "judge", "replies graded by a model")
+@_deviation("judge", "judge", "replies graded by a model", field="config.roles")
 def _judge(run: RunInfo) -> _Description | None:
-    names = _role_names(run, _is_judge)
+    names = [identity.name for role, identity in run.config.roles.items() if _is_judge(role)]
     if not names:
         return None
     label, sentence = f"judge {' + '.join(names)}", f"replies graded by {' + '.join(names)}"
@@ -364,7 +376,7 @@ def _judge(run: RunInfo) -> _Description | None:
     return _Description(label, sentence)
 
 
-@_deviation("roles", "other roles", "with further models")
+@_deviation("roles", "other roles", "with further models", field="config.roles")
 def _roles(run: RunInfo) -> _Description | None:
     others = {
         role: identity.name
@@ -377,10 +389,9 @@ def _roles(run: RunInfo) -> _Description | None:
     return _Description(label, f"with further models: {label}")
 
 
-@_deviation("data", "data", "not the published data, or not compared with them")
+@_deviation("data", "data", "not the published data, or not compared with them", field="data.origin")
 def _data(run: RunInfo) -> _Description | None:
-    origin = run.data.origin
-    kind = origin.kind if origin is not None else "published"
+    kind = run.data.origin.kind if run.data.origin is not None else ""
     meaning = {
         "custom": "on other data than the published",
         "unverified": "on data that were not compared with the published file",
@@ -391,12 +402,14 @@ def _data(run: RunInfo) -> _Description | None:
     return _Description(f"data {digest}", f"{meaning}: {run.data.path} ({digest})")
 
 
-@_deviation("replies", "stored replies", "replies taken from the store, where an earlier run left them")
+@_deviation(
+    "replies", "stored replies", "replies taken from the store, where an earlier run left them", field="reused.replies"
+)
 def _replies(run: RunInfo) -> _Description | None:
     """Replies that another run stored on an earlier day, or that another server gave."""
     reused = run.reused
     is_older = bool(reused.first) and reused.first[:10] < run.created[:10]
-    if not reused.replies or not (is_older or reused.addresses):
+    if not (is_older or reused.addresses):
         return None
     first, last = reused.first[:10], reused.last[:10]
     source = first if first == last else f"{first} to {last}"
@@ -440,6 +453,7 @@ class _PlainSetting(NamedTuple):
     """A benchmark as it is without any flag."""
 
     version: str | None
+    max_new_tokens: int
     parameters: Mapping[str, str]
     options: Mapping[str, str]
     """The default of each option, also of those that are not recorded at their default."""
@@ -453,7 +467,7 @@ def _plain(run: RunInfo) -> _PlainSetting:
     return _UNKNOWN if is_file else _plain_setting(run.config.benchmark)
 
 
-_UNKNOWN = _PlainSetting(None, {}, {})
+_UNKNOWN = _PlainSetting(None, 0, {}, {})
 """The plain setting of data files, whose only options are those of videos."""
 
 
@@ -476,7 +490,7 @@ def _plain_setting(benchmark: str) -> _PlainSetting:
     except UsageError:
         return _UNKNOWN
     defaults = {name: values[0] for name, values in plain.options.items() if values}
-    return _PlainSetting(plain.version, dict(plain.parameters), defaults)
+    return _PlainSetting(plain.version, plain.max_new_tokens, dict(plain.parameters), defaults)
 
 
 @functools.cache
@@ -496,8 +510,12 @@ def _plain_tokens(run: RunInfo) -> int | None:
     if plain.version is None:
         return None
     parameters = run.config.parameters
-    options = {key: value for key, value in parameters.items() if is_option(key) and key in plain.options}
-    tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
+    options = {
+        key: value for key, value in parameters.items() if is_option(key) and plain.options.get(key, value) != value
+    }
+    tokens: int | None = plain.max_new_tokens
+    if options:
+        tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
     if tokens is not None and parameters.get("cot") == "on":
         from snellen.benchmarks.protocol.ask_config import COT_TOKENS
 

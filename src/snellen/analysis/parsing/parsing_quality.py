@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from snellen.analysis.parsing.unread_replies import NONE_FITS, extractor_name, labelled_verdicts
 from snellen.core.output import Answer, Empty, Generated, ParsedAnswer, Truncated
-from snellen.core.record import Record, draws_of, every_pass
+from snellen.core.record import Record, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.stats.intervals import share_over_systems, wilson
@@ -75,6 +75,17 @@ class SystemCounts(Struct, frozen=True):
     right: int
 
 
+class ReplyShare(NamedTuple):
+    """A fraction of replies; None without replies."""
+
+    value: float | None
+    interval: Interval | None
+    """Over systems (`share_over_systems`; None for two to four of them), or over the replies of a
+    single system."""
+    by_system: tuple[float, float] | None
+    """The lowest and the highest of any system; None without systems."""
+
+
 class ParsingQuality(Struct, frozen=True):
     """One parser on one set. `meaning` counts replies that mean an option, `read` replies parsed to
     an option, `right` those parsed to the option they mean."""
@@ -90,14 +101,14 @@ class ParsingQuality(Struct, frozen=True):
     """Counts by system; empty if there is only one system, or none is named."""
 
     @property
-    def precision(self) -> float | None:
-        """Fraction of the parsed replies that were parsed right."""
-        return self.right / self.read if self.read else None
+    def precision(self) -> ReplyShare:
+        """Of the parsed replies, those that were parsed right."""
+        return self._share(self.read, [system.read for system in self.systems])
 
     @property
-    def recall(self) -> float | None:
-        """Fraction of the replies that mean an option that were parsed as it."""
-        return self.right / self.meaning if self.meaning else None
+    def recall(self) -> ReplyShare:
+        """Of the replies that mean an option, those that were parsed as it."""
+        return self._share(self.meaning, [system.meaning for system in self.systems])
 
     @property
     def unread_answer_rate(self) -> float:
@@ -106,47 +117,28 @@ class ParsingQuality(Struct, frozen=True):
         return min(1.0, (self.meaning - self.right) / unread_ones) if unread_ones else 0.0
 
     @property
-    def precision_interval(self) -> Interval | None:
-        """Over systems (`share_over_systems`; None for two to four of them), or over the replies of
-        a single system."""
-        return self._interval([system.read for system in self.systems], self.read)
-
-    @property
-    def recall_interval(self) -> Interval | None:
-        """As `precision_interval`, for recall."""
-        return self._interval([system.meaning for system in self.systems], self.meaning)
-
-    @property
-    def precision_range(self) -> tuple[float, float] | None:
-        """Lowest and highest precision of any system; None without systems."""
-        shares = [system.right / system.read for system in self.systems if system.read]
-        return (min(shares), max(shares)) if shares else None
-
-    @property
-    def recall_range(self) -> tuple[float, float] | None:
-        """Lowest and highest recall of any system; None without systems."""
-        shares = [system.right / system.meaning for system in self.systems if system.meaning]
-        return (min(shares), max(shares)) if shares else None
-
-    @property
     def min_precision(self) -> float | None:
         """A lower bound of the precision on replies of a new system: the lowest of the lower ends
         of the intervals over systems and over replies, and the precision on the worst system."""
         if not self.read:
             return None
+        precision = self.precision
         ends = [wilson(self.right, self.read).low]
-        if self.precision_interval is not None:
-            ends.append(self.precision_interval.low)
-        if self.precision_range is not None:
-            ends.append(self.precision_range[0])
+        if precision.interval is not None:
+            ends.append(precision.interval.low)
+        if precision.by_system is not None:
+            ends.append(precision.by_system[0])
         return min(ends)
 
-    def _interval(self, totals: Sequence[int], total: int) -> Interval | None:
+    def _share(self, total: int, of_systems: Sequence[int]) -> ReplyShare:
+        """The replies that were parsed right, as a share of `total`, and of the numbers of each
+        system."""
         if not total:
-            return None
-        if self.systems:
-            return share_over_systems([system.right for system in self.systems], totals)
-        return wilson(self.right, total)
+            return ReplyShare(None, None, None)
+        rights = [system.right for system in self.systems]
+        interval = share_over_systems(rights, of_systems) if self.systems else wilson(self.right, total)
+        shares = [right / number for right, number in zip(rights, of_systems, strict=True) if number]
+        return ReplyShare(self.right / total, interval, (min(shares), max(shares)) if shares else None)
 
 
 class ScoreError(NamedTuple):
@@ -219,7 +211,7 @@ class RuleParseCounts:
         self.unparsed: Counter[Kind] = Counter()
 
     def add(self, record: Record) -> None:
-        self.samples += sum(draw.score is not None for draw in draws_of(record))
+        self.samples += sum(draw.score is not None for draw in record.repeats or (record,))
         for one_pass in every_pass(record):
             if not isinstance(one_pass.output, Generated) or one_pass.extraction is not None:
                 continue

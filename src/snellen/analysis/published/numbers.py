@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
@@ -126,12 +126,9 @@ def compare_with_published(report: Report) -> list[PublishedComparison]:
     run, origin = report.run, report.run.data.origin
     if CONTROL in run.config.parameters or (origin is not None and origin.kind != "published"):
         return []
-    return list(_comparisons(report))
-
-
-def _comparisons(report: Report) -> Iterator[PublishedComparison]:
-    summary = report.summary
-    for number in published_numbers(report.run):
-        own = summary.metrics.get(number.metric) if number.metric else summary.headline
+    comparisons = []
+    for number in published_numbers(run):
+        own = report.summary.metrics.get(number.metric) if number.metric else report.summary.headline
         if own is not None and own.value is not None:
-            yield PublishedComparison(number, own)
+            comparisons.append(PublishedComparison(number, own))
+    return comparisons

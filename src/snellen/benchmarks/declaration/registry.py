@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
@@ -88,17 +88,15 @@ def family_folders() -> list[str]:
 
 @functools.cache
 def _families() -> Mapping[str, Callable[[], Source]]:
-    return {name: load for folder in family_folders() for name, load in _families_of(folder)}
-
-
-def _families_of(folder: str) -> Iterator[tuple[str, Callable[[], Source]]]:
-    """The name and loader of each family of a folder."""
-    for module in pkgutil.iter_modules([str(_PACKAGE / folder)]):
-        inner = ".benchmark" if module.ispkg else ""
-        path = f"{GROUP}.{folder}.{module.name}{inner}"
-        yield module.name.replace("_", "-"), partial(_import_family, path)
-    for file in (_PACKAGE / folder).glob(f"*{_TOML}"):
-        yield file.stem, partial(_read_family, file)
+    """The loader of each family by its name."""
+    families: dict[str, Callable[[], Source]] = {}
+    for folder in family_folders():
+        for module in pkgutil.iter_modules([str(_PACKAGE / folder)]):
+            inner = ".benchmark" if module.ispkg else ""
+            path = f"{GROUP}.{folder}.{module.name}{inner}"
+            families[module.name.replace("_", "-")] = partial(_import_family, path)
+        families |= {file.stem: partial(_read_family, file) for file in (_PACKAGE / folder).glob(f"*{_TOML}")}
+    return families
 
 
 def _import_family(module: str) -> Source:

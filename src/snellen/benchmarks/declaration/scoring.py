@@ -76,10 +76,11 @@ class RuleScoring(Scoring):
         return {**own, **{name: values for name, values in common.items() if name not in own}}
 
     def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
-        """The flow and summary of a benchmark that rules score, with or without rotations."""
+        """The flow and summary of a benchmark that rules score, with or without rotations. Raises
+        UsageError for an unknown kind of rotation."""
         declaration, variant = resolved.declaration, resolved.variant
         options = resolved.options
-        mode = circular_mode(variant, self.circular)
+        mode = cast(Circular, check_allowed("circular", variant.circular or self.circular, get_args(Circular)))
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
@@ -212,12 +213,6 @@ class YesNo(Scoring):
             parameters={**own, **rule_parameter(variant)},
             max_new_tokens=config.settings.max_new_tokens,
         )
-
-
-def circular_mode(variant: Variant, default: Circular) -> Circular:
-    """How options are rotated. Raises UsageError for an unknown mode."""
-    mode = variant.circular or default
-    return cast(Circular, check_allowed("circular", mode, get_args(Circular)))
 
 
 def _settings(resolved: ResolvedVariant, default: int) -> Generation:

@@ -188,7 +188,7 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         messages=messages,
         ref=ref,
         settings=config.settings,
-        media=_sources(sample, config) if sample.media or config.few_shot else {},
+        media={**config.few_shot(sample).media, **sample.sources()} if config.few_shot else sample.sources(),
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
     # `by_rules` stays what the rules alone make of the reply; `answer` may become the extractor's.
@@ -221,10 +221,6 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
 def _messages(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[Message, ...]:
     messages = prompt(sample, planned.options, config.template)
     return (*config.few_shot(sample).messages, *messages) if config.few_shot else messages
-
-
-def _sources(sample: Sample, config: AskConfig) -> Mapping[str, Source]:
-    return {**config.few_shot(sample).media, **sample.sources()} if config.few_shot else sample.sources()
 
 
 def _extraction_steps(

@@ -42,7 +42,7 @@ class Options(RunCommandOptions, FormatOptions):
 
 def main(options: Options) -> int:
     """Run every model on every benchmark and print the results."""
-    from snellen.api import evaluate
+    from snellen.api.evaluation import evaluate
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
@@ -108,7 +108,8 @@ def _print_results(results: Results, command: str, form: str) -> int:
     if not runs:
         return MISTAKE
     reports = [run.report() for run in runs]
-    more = failure_blocks(runs)
+    failed = [run for run in runs if run.info.counts.failed]
+    more = failure_blocks(runs) if failed else []
     if found := gains_with_neighbours(runs):
         from snellen.report.documents.gains import gain_blocks
 
@@ -122,9 +123,10 @@ def _print_results(results: Results, command: str, form: str) -> int:
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)
-    if any(run.info.status == "incomplete" and run.info.counts.failed for run in runs):
+    if any(run.info.status == "incomplete" for run in failed):
         print_line(f"to ask what failed again: {command}", error=True)
-    print_traceback(runs, Terminal(stderr=True))
+    if failed:
+        print_traceback(failed, Terminal(stderr=True))
     return COMPLETE if all(run.info.status == "complete" for run in runs) else INCOMPLETE
 
 

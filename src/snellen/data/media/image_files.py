@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Literal
 
 from snellen.core.atomic_write import modification_stamp
@@ -25,7 +25,7 @@ _CREATE_TABLE = (
 _BATCH = 256
 
 
-class FileDigests:
+class FileDigests(AbstractContextManager["FileDigests"]):
     """Hashes of files, cached by path, size and modification time.
 
     If the cache cannot be written, hashes are computed again.
@@ -37,14 +37,9 @@ class FileDigests:
         self._opened = False
         self._new: list[tuple[str, str, int, str, str]] = []
 
-    def __enter__(self) -> FileDigests:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._save()
+    def __exit__(self, *error: object) -> None:
         if self._connection:
+            self._save()
             self._connection.close()
 
     def digest(self, path: Path, algorithm: Algorithm = "sha256") -> str:

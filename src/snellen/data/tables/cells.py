@@ -26,6 +26,7 @@ at that index, counted from 0; the gold may mean it."""
 INTEGER_ANSWER = "integer answer place"
 """Column: the same, if the gold is an integer that is also the text of another option."""
 
+_LISTS = frozenset(OPTION_LISTS)
 _VIDEOS = frozenset(VIDEO_COLUMNS)
 _REPLIES = frozenset(REPLY_COLUMNS)
 
@@ -98,7 +99,8 @@ def finish_row(cells: dict[str, str], media: Mapping[str, Sequence[StoredMedium]
     may name where the images were taken from. Image paths (`image_path`) count only if no other
     column has an image, and `decoded_image` (MathVista) is the image that another column names.
     """
-    spread_options(cells)
+    if not _LISTS.isdisjoint(cells):
+        spread_options(cells)
     if not media and _VIDEOS.isdisjoint(cells):
         return IndexedRow(cells, ())
     if "decoded_image" in media:

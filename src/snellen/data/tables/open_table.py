@@ -27,7 +27,6 @@ from snellen.data.tables.hub import DatasetName, dataset_files, scan_dataset, sp
 from snellen.data.tables.index import RowIndex, Scan, StoredRow, index_key, open_index
 from snellen.data.tables.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.tables.parquet import files_digest
-from snellen.data.tables.scan import scan_table
 from snellen.data.tables.typed_rows import Record
 from snellen.data.tables.unpack import remove_unpacked_copy, unpack_once, unpacked_file
 from snellen.settings import Settings
@@ -104,7 +103,7 @@ def open_table(spec: str, *, columns: Mapping[str, str] | None = None, settings:
     DataError, UnknownName (no such column), MissingExtra, StorageError.
     """
     settings = settings or Settings.from_environment()
-    column_map = canonical_keys(columns or {})
+    column_map = canonical_keys(columns) if columns else {}
     path = Path(spec).expanduser()
     try:
         if is_file(path):
@@ -216,6 +215,26 @@ def file_suffix(path: Path) -> str:
             "modelscope://org/name"
         )
     return suffix
+
+
+def scan_table(suffix: str, path: Path, column_map: Mapping[str, str], name: str, limits: Limits) -> Scan:
+    """The rows of an unpacked file of the format of `suffix`; only its reader is imported. Raises
+    DataError, UnknownName."""
+    if suffix in (".tsv", ".csv"):
+        from snellen.data.tables.tsv import scan_tsv
+
+        return scan_tsv(path, b"\t" if suffix == ".tsv" else b",", column_map, name, limits)
+    if suffix == ".parquet":
+        from snellen.data.tables.parquet import scan_parquet
+
+        return scan_parquet([path], column_map, name, limits)
+    if suffix == ".xlsx":
+        from snellen.data.tables.workbook import scan_xlsx
+
+        return scan_xlsx(path, column_map, name, limits)
+    from snellen.data.tables.json_records import scan_document, scan_jsonl
+
+    return (scan_document if suffix == ".json" else scan_jsonl)(path, column_map, name, limits)
 
 
 def check_unique_ids(table: DataTable) -> None:

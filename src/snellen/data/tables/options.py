@@ -80,17 +80,12 @@ def labels_of(options: Options) -> list[str] | None:
     return None if letters is None else list(letters)
 
 
-_LISTS = frozenset(OPTION_LISTS)
-
-
 def spread_options(cells: dict[str, str]) -> None:
     """Replace a cell that lists the options by one cell for each letter: A, B, C, ...
 
     Letters that already have cells keep them. A gold answer that is the label of an option becomes
     its letter. A cell that is not such a list stays.
     """
-    if _LISTS.isdisjoint(cells):
-        return
     for name in OPTION_LISTS:
         cell = cells.get(name)
         options = parse_options(cell) if cell else None

@@ -324,7 +324,7 @@ def _read_header(cells: Cells, column_map: Mapping[str, str], name: str, limits:
         raise _too_wide_error("the header", name, limits)
     names = [column_name(_decode_cell(cell, name, "the header"), position) for position, cell in enumerate(cells)]
     check_distinct(names, name)
-    return rename_columns(names, column_map)
+    return rename_columns(names, column_map) if column_map else tuple(names)
 
 
 def _indexed_rows(

@@ -47,10 +47,7 @@ async def drive_all(
     With `threaded`, flows are started in threads, because preparing a sample (decoding a video,
     composing images) takes long enough to delay everything that waits for a model.
     """
-
-    def drive(sample: Sample) -> Awaitable[Record]:
-        return _drive_flow(flow(sample), broker, threaded=threaded)
-
+    drive = partial(_drive_flow, flow, broker, threaded)
     await drive_each(samples, drive, broker, on_record, concurrency)
 
 
@@ -129,7 +126,10 @@ class StepsResult(NamedTuple, Generic[T]):
     value: T
 
 
-async def _drive_flow(flow: Flow, broker: RequestBroker, *, threaded: bool) -> Record:
+async def _drive_flow(
+    flow_of: Callable[[Sample], Flow], broker: RequestBroker, threaded: bool, sample: Sample
+) -> Record:
+    flow = flow_of(sample)
     digests: list[str] = []
     step = await asyncio.to_thread(start, flow) if threaded else start(flow)
     record: Record

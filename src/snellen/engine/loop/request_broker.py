@@ -30,7 +30,7 @@ from snellen.engine.limits.spending import Budget, UsageCounter
 from snellen.engine.loop.batching import Batcher, as_output, failure_from_error
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
-from snellen.store.responses import WAIT, ResponseStore, StoreBusy
+from snellen.store.responses import BRIEF, WAIT, ResponseStore, StoreBusy
 
 _INLINE_BYTES = 4 << 20
 """Largest medium, in bytes, that is kept in memory from its check until the reply."""
@@ -152,11 +152,6 @@ class ModelClient:
         if self._batcher is not None:
             self._batcher.close()
 
-    def _count_send(self) -> None:
-        """Raises RunAborted once the run is aborted."""
-        self._abort_signal.raise_if_aborted()
-        self.usage.sent += 1
-
     def _build_send(self, model: Model) -> Send:
         """How a model that is not behind a server is asked, without pacing and retries: in batches,
         by an async function, or one request at a time in a thread. Raises TypeError if it is no
@@ -171,7 +166,8 @@ class ModelClient:
             answer: Callable[[Request], object] = model.answer
 
             async def send(request: Request) -> Output:
-                self._count_send()
+                self._abort_signal.raise_if_aborted()
+                self.usage.sent += 1
                 value = answer(request)
                 value = await value if inspect.isawaitable(value) else value
                 return value if type(value) is Generated else as_output(value)
@@ -183,7 +179,8 @@ class ModelClient:
 
     def _through(self, batcher: Batcher) -> Send:
         async def send(request: Request) -> Output:
-            self._count_send()
+            self._abort_signal.raise_if_aborted()
+            self.usage.sent += 1
             return await batcher.answer(request)
 
         return send
@@ -211,8 +208,9 @@ class RequestBroker:
         self._windows: dict[str, ConcurrencyWindow] = {}
         reservations = None if limits.budget is None else BudgetReservations(limits.budget, self.abort_signal)
         rest = self.abort_signal, fresh, reservations
+        windows = {role: self._window_for(model) for role, model in models.items() if isinstance(model, RemoteModel)}
         self.clients = {
-            role: ModelClient(model, store, self._window_for(model), limits, (prices or {}).get(role), *rest)
+            role: ModelClient(model, store, windows.get(role), limits, (prices or {}).get(role), *rest)
             for role, model in models.items()
         }
         for window in self._windows.values():
@@ -290,7 +288,7 @@ class RequestBroker:
                 output = await client.answer(checked)
             if not isinstance(output, Failure):
                 try:
-                    self._store.put_unless_busy(digest, output, client.model_key)
+                    self._store.put(digest, output, client.model_key, wait=BRIEF)
                 except StoreBusy:
                     await self._store_later(digest, output, client)
             client.add_output(request, output)
@@ -324,7 +322,7 @@ class RequestBroker:
         while True:
             await asyncio.sleep(random.uniform(_BUSY_PAUSE / 2, _BUSY_PAUSE))
             try:
-                self._store.put_unless_busy(digest, output, client.model_key)
+                self._store.put(digest, output, client.model_key, wait=BRIEF)
                 return
             except StoreBusy:
                 if time.monotonic() > end:
@@ -348,9 +346,7 @@ class RequestBroker:
                     return Failure("media", error, sent=0)
         return replace(request, media={**request.media, **sources}) if sources else request
 
-    def _window_for(self, model: Model) -> ConcurrencyWindow | None:
-        if not isinstance(model, RemoteModel):
-            return None
+    def _window_for(self, model: RemoteModel) -> ConcurrencyWindow:
         window = self._windows.setdefault(model.account, ConcurrencyWindow(model.concurrency))
         window.restrict(model.concurrency)
         return window

@@ -26,6 +26,7 @@ from snellen.core.sample import Sample, origin_of
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.anytime.early_stop import StopMonitor
+from snellen.engine.forecast.probe_samples import MIN_PROBE
 from snellen.engine.limits.spending import UsageCounter, add_killed_start
 from snellen.engine.limits.truncation import TruncationMonitor
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
@@ -265,7 +266,7 @@ class RunState:
         plan, rule = self.plan, self.plan.stop_rule
         samples = self._with_positions(plan.benchmark.samples(table), pending if rule is None else selected)
         if rule is None:
-            if plan.on_forecast is not None:
+            if plan.on_forecast is not None and len(pending) >= MIN_PROBE:
                 self._probe = open_probe(plan, plan.benchmark.samples(table), pending, self._earlier_records())
                 if self._probe is not None:
                     again = partial(plan.benchmark.samples, table)
@@ -384,29 +385,28 @@ class RunState:
         return "incomplete" if self.failed else "complete"
 
     def write_info(self, status: Status) -> None:
-        """Write `run.json` with the counts so far."""
+        """Write `run.json` with the counts so far, and with what the models remark: the measured one,
+        and those that the benchmark brings."""
+        plan, stopped = self.plan, self._abort_reason()
+        if not stopped and self.stop_monitor is not None:
+            stopped = self.stop_monitor.waits_for or self.stop_monitor.reason
+        models = [plan.model, *(plan.roles[role] for role in plan.benchmark.own_roles if role in plan.roles)]
+        remarks = [remark for model in models for remark in abilities(model).remarks]
         self.info = msgspec.structs.replace(
             self.info,
             status=status,
             counts=self._counts(),
             spent=self._total_spent(),
-            stopped=self._stop_reason(),
+            stopped=stopped,
             repairs=self._repairs + self._unreadable_notices(),
             reused=self._reused,
-            address=abilities(self.plan.model).address if self._usage().sent else self.info.address,
+            address=abilities(plan.model).address if self._usage().sent else self.info.address,
             served=self._served_models(),
-            remarks=(*self._remarks_of_models(), *self._extra_remarks),
+            remarks=(*remarks, *self._extra_remarks),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
         self._written_at = time.monotonic()
-
-    def _remarks_of_models(self) -> Iterator[str]:
-        """Remarks of the measured model, and of those that the benchmark brings."""
-        yield from abilities(self.plan.model).remarks
-        for role in self.plan.benchmark.own_roles:
-            if role in self.plan.roles:
-                yield from abilities(self.plan.roles[role]).remarks
 
     def finish(self, status: Status) -> None:
         """Write `run.json` and the report of all records so far, also after an interruption."""
@@ -428,12 +428,6 @@ class RunState:
         if self.broker is None or self.done >= self.total:
             return ""
         return self.broker.abort_signal.reason
-
-    def _stop_reason(self) -> str:
-        abort_reason = self._abort_reason()
-        if abort_reason or self.stop_monitor is None:
-            return abort_reason
-        return self.stop_monitor.waits_for or self.stop_monitor.reason
 
     def _unreadable_notices(self) -> tuple[str, ...]:
         count = self.broker.unreadable if self.broker is not None else 0

@@ -8,10 +8,11 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import msgspec
 
@@ -161,7 +162,7 @@ class ManagedModel(RemoteModel):
         return None if reason is None else Failure("connection", reason)
 
 
-class Servers:
+class Servers(AbstractContextManager["Servers"]):
     """All servers of one command. As a context manager it stops them."""
 
     def __init__(
@@ -182,9 +183,6 @@ class Servers:
         self._notify: Notify = notify or (lambda line: None)
         self._servers: dict[str, ServerProcess] = {}
         self._models: dict[str, ManagedModel] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.stop()

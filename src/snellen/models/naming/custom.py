@@ -63,7 +63,7 @@ class LoadedModels(Mapping[str, Model]):
         )
 
     def __contains__(self, spec: object) -> bool:
-        return isinstance(spec, str) and _name_of(spec) in self._offers
+        return bool(self._offers) and isinstance(spec, str) and _name_of(spec) in self._offers
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._offers)

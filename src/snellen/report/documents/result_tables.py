@@ -30,7 +30,7 @@ class Baseline(NamedTuple):
 def boards(runs: Sequence[Report]) -> list[list[Report]]:
     """The runs by table: a table has one benchmark and one headline."""
     by_board: dict[tuple[str, str], list[Report]] = {}
-    for index in fmt.table_order([report.run for report in runs]):
+    for index in fmt.table_order([report.run for report in runs]) if len(runs) > 1 else range(len(runs)):
         report = runs[index]
         key = (report.run.benchmark, report.summary.headline.name)
         by_board.setdefault(key, []).append(report)

@@ -17,6 +17,7 @@ from snellen.core.output import Failure
 from snellen.core.record import Record, every_pass
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
+from snellen.models.naming.spec import short_name
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.documents.repeats import draw_lines, draw_metrics
@@ -74,8 +75,7 @@ def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_m
     a row for each number (`CSV_COLUMNS`).
     """
     blocks: list[Block] = list(_notices(runs))
-    matrix = results_matrix(runs)
-    if matrix is not None:
+    if len(runs) > 1 and (matrix := results_matrix(runs)) is not None:
         blocks += [matrix, Space()]
     for index, board in enumerate(boards(runs)):
         blocks += [*([Space()] if index else []), *_board_blocks(board)]
@@ -83,7 +83,8 @@ def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_m
             blocks += (table._replace(on_terminal="left out") for table in group_tables(board))
     if any(report.summary.headline.interval for report in runs):
         blocks.append(Line(f"intervals are for {fmt.ESTIMAND}", "note"))
-    if not judges_measured and (sentence := judges_note(runs)):
+    has_roles = any(report.run.config.roles for report in runs)
+    if has_roles and not judges_measured and (sentence := judges_note(runs)):
         blocks.append(Line(sentence, "note"))
     if len(runs) == 1:
         further = further_metrics(runs[0])
@@ -104,7 +105,7 @@ def _plot(runs: Sequence[Report]) -> Figure:
 
 def _notices(runs: Sequence[Report]) -> Iterator[Line]:
     named = [
-        (f"{fmt.model_name(report.run.model)} on {report.run.benchmark}", notice)
+        (f"{short_name(report.run.model)} on {report.run.benchmark}", notice)
         for report in runs
         for notice in fmt.notices(report, command=False)
     ]
@@ -113,7 +114,7 @@ def _notices(runs: Sequence[Report]) -> Iterator[Line]:
     for report in runs:
         if command := fmt.resume_command(report.run):
             yield Line(command, is_unbroken=True)
-    for sentence in different_data_notices([report.run for report in runs]):
+    for sentence in different_data_notices([report.run for report in runs]) if len(runs) > 1 else ():
         yield Line(sentence, "notice")
 
 
@@ -130,8 +131,7 @@ def _board_blocks(board: Sequence[Report]) -> Iterator[Block]:
     ]
     yield board_table(board)._replace(notes=notes)
     for name, report in zip(names, board, strict=True):
-        lines = draw_lines(report)
-        if lines:
+        if report.summary.draws is not None and (lines := draw_lines(report)):
             title, columns = f"draws of {name}", (Column("what"), Column("value"))
             is_one = len(board) == 1
             yield Space()
@@ -158,7 +158,7 @@ def failure_blocks(runs: Sequence[RunFolder]) -> list[Block]:
 def named_failure_lines(runs: Sequence[RunFolder]) -> Iterator[str]:
     """Why samples of each run failed, the most frequent reasons first."""
     for run in runs:
-        model = fmt.model_name(run.info.model)
+        model = short_name(run.info.model)
         whose = f"{model} on {run.info.benchmark}: " if len(runs) > 1 else ""
         for line in failure_lines(run.failures()):
             yield f"{whose}{line}"

@@ -10,6 +10,7 @@ from snellen.analysis.parsing.labelled_replies import LabelComparison, ParserAgr
 from snellen.analysis.parsing.parsing_quality import (
     LABELS,
     ParsingQuality,
+    ReplyShare,
     RuleParseCounts,
     ScoreError,
     extend_interval,
@@ -34,7 +35,7 @@ def parser_quality(
     the agreement of extractors with people, one for each of the `runs`."""
     sets = dict.fromkeys(quality.labelled_by for quality in qualities)
     tables = [_quality_table(qualities)]
-    by_system = [quality for quality in qualities if quality.precision_range and quality.recall_range]
+    by_system = [quality for quality in qualities if quality.precision.by_system and quality.recall.by_system]
     if by_system:
         tables.append(_systems_table(by_system))
     if agreements:
@@ -57,10 +58,10 @@ def _quality_table(qualities: Sequence[ParsingQuality]) -> Table:
         [
             *_PARSER_COLUMNS,
             (Column("replies", "count"), lambda quality: quality.replies),
-            (Column("precision", "points"), lambda quality: percent(quality.precision)),
-            (Column("of precision, 95 %", "points"), lambda quality: percent_interval(quality.precision_interval)),
-            (Column("recall", "points"), lambda quality: percent(quality.recall)),
-            (Column("of recall, 95 %", "points"), lambda quality: percent_interval(quality.recall_interval)),
+            (Column("precision", "points"), lambda quality: percent(quality.precision.value)),
+            (Column("of precision, 95 %", "points"), lambda quality: percent_interval(quality.precision.interval)),
+            (Column("recall", "points"), lambda quality: percent(quality.recall.value)),
+            (Column("of recall, 95 %", "points"), lambda quality: percent_interval(quality.recall.interval)),
             (Column("error down", "signed"), lambda quality: -score_error(quality).down),
             (Column("error up", "signed"), lambda quality: score_error(quality).up),
         ],
@@ -77,10 +78,10 @@ def _systems_table(qualities: Sequence[ParsingQuality]) -> Table:
         [
             *_PARSER_COLUMNS,
             (Column("systems", "count"), lambda quality: len(quality.systems)),
-            (Column("precision from", "points"), lambda quality: end(quality.precision_range, 0)),
-            (Column("precision to", "points"), lambda quality: end(quality.precision_range, 1)),
-            (Column("recall from", "points"), lambda quality: end(quality.recall_range, 0)),
-            (Column("recall to", "points"), lambda quality: end(quality.recall_range, 1)),
+            (Column("precision from", "points"), lambda quality: end(quality.precision.by_system, 0)),
+            (Column("precision to", "points"), lambda quality: end(quality.precision.by_system, 1)),
+            (Column("recall from", "points"), lambda quality: end(quality.recall.by_system, 0)),
+            (Column("recall to", "points"), lambda quality: end(quality.recall.by_system, 1)),
         ],
     )
 
@@ -162,10 +163,8 @@ def quality_lines(parsers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
         quality = largest_set(reader, kind)
         if quality is not None:
             errors = score_error(quality)
-            precision = _with_interval(quality.precision, quality.precision_interval, quality.precision_range)
-            recall = _with_interval(quality.recall, quality.recall_interval, quality.recall_range)
             text = (
-                f"precision {precision}, recall {recall} on "
+                f"precision {_share_text(quality.precision)}, recall {_share_text(quality.recall)} on "
                 f"{fmt.count_text(quality.replies)} replies labelled by {quality.labelled_by}; "
                 f"a score over such replies may be off by {fmt.difference_text(-errors.down)} to "
                 f"{fmt.difference_text(errors.up)} points"
@@ -173,8 +172,8 @@ def quality_lines(parsers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
             yield f"{quality.reader}, {quality.kind.replace('_', '/')}", text
 
 
-def _with_interval(share: float | None, interval: Interval | None, systems: tuple[float, float] | None) -> str:
-    details = [] if interval is None else [fmt.interval_text(percent_interval(interval))]
-    if systems is not None:
-        details.append(f"by system {'–'.join(fmt.score_text(100 * end) for end in systems)}")
-    return f"{fmt.score_text(percent(share))} ({'; '.join(details) or fmt.NONE})"
+def _share_text(share: ReplyShare) -> str:
+    details = [] if share.interval is None else [fmt.interval_text(percent_interval(share.interval))]
+    if share.by_system is not None:
+        details.append(f"by system {'–'.join(fmt.score_text(100 * end) for end in share.by_system)}")
+    return f"{fmt.score_text(percent(share.value))} ({'; '.join(details) or fmt.NONE})"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from snellen.analysis.comparison.deviations import deviations
 from snellen.core.benchmark import CHANCE
 from snellen.core.run import Report
+from snellen.models.naming.spec import short_name
 from snellen.report import format as fmt
 from snellen.report.documents.result_tables import Baseline, baselines, boards
 from snellen.report.notebook import fragments as html
@@ -60,7 +61,7 @@ def _run_cells(report: Report, page: Path | None, names_benchmark: bool) -> list
         name += f'<br><span style="{html.DIM}">{html.text(metric)}</span>'
     return [
         html.cell(name),
-        html.cell(html.text(fmt.model_name(report.run.model))),
+        html.cell(html.text(short_name(report.run.model))),
         html.cell(f"<b>{html.text(fmt.score_text(headline.value))}</b>", number=True),
         html.cell(bar),
         html.cell(html.text(fmt.interval_text(headline.interval)), number=True),

@@ -33,7 +33,8 @@ def embed_samples(folder: Path, records: Sequence[Record], max_bytes: int) -> Em
     """Embed as many records, in order, as fit into `max_bytes`, then as many of their images as fit
     into the rest; and what was noted about them, if anything."""
     ids = {record.id for record in records}
-    noted = [each for each in merge_changes(read_changes(folder).changes) if each.sample in ids]
+    changes = read_changes(folder).changes
+    noted = [each for each in merge_changes(changes) if each.sample in ids] if changes else []
     max_bytes -= len(escape_json(msgspec.json.encode(noted)))
     samples: list[msgspec.Raw] = []
     digests: dict[str, None] = {}

@@ -48,7 +48,7 @@ def fact_sections(report: Report, folder: Path) -> list[FactSection]:
         FactSection("Run", tuple(_run(run, folder))),
         FactSection("Resources", tuple(_resources(run))),
         FactSection("Versions", tuple(_sort_facts(run.versions))),
-        *_environments(run),
+        *(_environments(run) if run.served else ()),
         FactSection("Hardware", tuple(_sort_facts(run.hardware))),
     )
     return [group for group in groups if group.facts]
@@ -164,7 +164,7 @@ def _scoring(report: Report) -> Iterator[ReportFact]:
         facts = ", ".join(f"{key} {value}" for key, value in sorted(identity.facts.items()))
         name = f"{identity.provider}/{identity.name}"
         yield ReportFact(fmt.display_name(role), f"{name} ({facts})" if facts else name)
-    if sentence := judges_note([report]):
+    if config.roles and (sentence := judges_note([report])):
         yield ReportFact("judge's errors", sentence)
     if config.repeats > 1 or config.sampling:
         yield ReportFact("draws", draws_text(report))

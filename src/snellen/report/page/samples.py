@@ -23,7 +23,7 @@ from snellen.core.output import (
     Ranked,
     Refused,
 )
-from snellen.core.record import Pass, Record, Verdict
+from snellen.core.record import CutReply, Pass, Record, Verdict
 from snellen.core.request import Message, Text
 
 MAX_SAMPLES = 500
@@ -47,7 +47,8 @@ def select_samples(records: Iterable[Record], max_samples: int = MAX_SAMPLES) ->
     buckets: list[list[tuple[int, int, Record]]] = [[] for _ in range(_BUCKETS)]
     for position, record in enumerate(records):
         bucket = buckets[_bucket(record)]
-        entry = (-_sampling_key(record.id), position, record)
+        sampling_key = int.from_bytes(hashlib.sha256(record.id.encode()).digest()[:8])
+        entry = (-sampling_key, position, record)
         if len(bucket) < max_samples:
             heapq.heappush(bucket, entry)
         elif bucket[0] < entry:
@@ -101,10 +102,6 @@ def _bucket(record: Record) -> int:
     if record.score is None:
         return _UNSCORED
     return _RIGHT if record.score >= 1 else _WRONG
-
-
-def _sampling_key(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
 
 
 def _bucket_sizes(sizes: list[int], max_samples: int) -> list[int]:
@@ -200,21 +197,19 @@ def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
         "credit": turn.credit,
         "options": options,
         "row": turn.row,
-        **_describe_cut_reply(turn),
-        **_describe_helpers(turn),
+        **(_describe_cut_reply(turn, turn.cut_reply) if turn.cut_reply is not None else {}),
+        **(_describe_helpers(turn) if turn.extraction is not None or turn.verdicts else {}),
     }
 
 
-def _describe_cut_reply(turn: Pass) -> dict[str, Any]:
-    """The reply that was cut, if the model was asked again with a larger limit."""
-    if turn.cut_reply is None:
-        return {}
-    cut = msgspec.structs.replace(turn, output=turn.cut_reply.output, answer=None)
-    return {"cut_reply": _describe_output(cut, {}), "cut_at": turn.cut_reply.max_new_tokens}
+def _describe_cut_reply(turn: Pass, cut_reply: CutReply) -> dict[str, Any]:
+    """The reply that was cut, of a model that was asked again with a larger limit."""
+    cut = msgspec.structs.replace(turn, output=cut_reply.output, answer=None)
+    return {"cut_reply": _describe_output(cut, {}), "cut_at": cut_reply.max_new_tokens}
 
 
 def _describe_helpers(turn: Pass) -> dict[str, Any]:
-    """What an extractor and judges made of a reply, if any was asked."""
+    """What an extractor and judges made of a reply."""
     helpers: dict[str, Any] = {}
     if turn.extraction is not None:
         helpers["extraction"] = _describe_output(msgspec.structs.replace(turn, output=turn.extraction, answer=None), {})

@@ -80,7 +80,13 @@ class RunTable(NamedTuple):
 def headline_table(report: Report) -> BarTable:
     """The headline as one bar, with the scores of guessing as marks."""
     metric = report.summary.headline
-    return BarTable(metric.name, ((metric.name, metric),), _marks(report))
+    # Always answering the same letter scores 0 with rotations, which is the start of the axis.
+    marks = tuple(
+        BaselineMark(fmt.metric_label(guess.key), guess.metric.value)
+        for guess in baselines([report])
+        if guess.key != SAME_LETTER and guess.metric.value is not None
+    )
+    return BarTable(metric.name, ((metric.name, metric),), marks)
 
 
 def outcome_segments(tallies: Tallies) -> list[BarSegment]:
@@ -147,14 +153,5 @@ def _board_marks(board: Sequence[Report]) -> tuple[BaselineMark, ...]:
     return tuple(
         BaselineMark(guess.label, guess.metric.value)
         for guess in baselines(board)
-        if guess.key != SAME_LETTER and guess.metric.value is not None
-    )
-
-
-def _marks(report: Report) -> tuple[BaselineMark, ...]:
-    # Always answering the same letter scores 0 with rotations, which is the start of the axis.
-    return tuple(
-        BaselineMark(fmt.metric_label(guess.key), guess.metric.value)
-        for guess in baselines([report])
         if guess.key != SAME_LETTER and guess.metric.value is not None
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.terminal_text import escape_controls
 from snellen.report.console import Terminal
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Document, Line, Space
 from snellen.report.table import Table, cell_texts
 
 if TYPE_CHECKING:
@@ -65,19 +65,15 @@ def print_document(document: Document, console: Console | None = None) -> None:
     """Print a document; plain text if the console is not a terminal."""
     console = console or Terminal()
     for block in document.blocks:
-        print_block(block, console)
-
-
-def print_block(block: Block, console: Console) -> None:
-    if isinstance(block, Table):
-        _print_table(block, console)
-    elif isinstance(block, Line):
-        console.print(_styled_line(block), soft_wrap=block.is_unbroken)
-    elif isinstance(block, Space):
-        console.print()
-    else:
-        for line in block.lines:
-            console.print(_text(line), soft_wrap=True)
+        if isinstance(block, Table):
+            _print_table(block, console)
+        elif isinstance(block, Line):
+            console.print(_styled_line(block), soft_wrap=block.is_unbroken)
+        elif isinstance(block, Space):
+            console.print()
+        else:
+            for line in block.lines:
+                console.print(_text(line), soft_wrap=True)
 
 
 def _styled_line(line: Line) -> Text:
