@@ -195,6 +195,7 @@ def test_agreement_is_cohens_kappa_of_each_type() -> None:
     ("name", "text", "sentence"),
     [
         ("a.json", "{}", "cannot be read as error labels"),
+        ("a.csv", "id,foo\n1,A\n", "cannot be read as error labels: 'run'"),
         ("a.json", '{"samples": [], "format": "other"}', "expected 'snellen error labels 1'"),
         ("a.csv", "run,sample,labels\nr,1,typo\n", "'typo' is no type of error"),
         ("a.csv", "run,sample,labels\nr,1,\n", "holds no label yet"),

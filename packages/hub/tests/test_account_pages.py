@@ -71,6 +71,7 @@ def test_the_account_page_lists_the_browsers(app: FastAPI, ann: HubBrowser) -> N
     page = ann.get("/account").text
     assert "Phone &lt;b&gt;7&lt;/b&gt;" in page
     assert page.count("this browser") == 1
+    assert "/settings?language=zh&amp;next=%2Faccount" in page, "the frame's links lead back to this page"
     row = page[page.index("Phone") :]
     handle = re.findall(r"/account/sign-ins/([0-9a-f]{16})/end", row)[0]
     assert ann.send(f"/account/sign-ins/{handle}/end", page="/account").status_code == 303

@@ -289,10 +289,10 @@ def _from_csv(path: Path) -> ErrorLabels:
         ]
     samples = []
     for row in rows:
-        labels = tuple(_parse_type(name, path) for name in row["labels"].split(";") if name.strip())
         own = {name: row[name] for name in ("run", "sample")} | {
             name: row.get(name, "") for name in ("model", "subtask", "note")
         }
+        labels = tuple(_parse_type(name, path) for name in row["labels"].split(";") if name.strip())
         samples.append(ErrorLabel(**own, labels=labels, wrong=int(row.get("wrong") or 0)))
     return ErrorLabels(tuple(samples), rows[0].get("labeller", "") if rows else "")
 

@@ -65,7 +65,7 @@ def account_page(request: Request, hub: HubOf, browser: ReaderBrowser, done: Don
         title="Account",
         account=account,
         sign_ins=rows,
-        here=secret_digest(browser.secret),
+        this_browser=secret_digest(browser.secret),
         hosted=hosted,
         done=_DONE.get(done),
     )
