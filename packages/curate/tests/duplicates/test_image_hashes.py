@@ -14,7 +14,7 @@ from snellen.core.errors import UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image
 from snellen_curate.duplicates.hash_index import hamming
 from snellen_curate.duplicates.hashing import open_hasher
-from snellen_curate.duplicates.image_hashes import TURNS, BrokenImage, ImageHash, hash_from_cell, hash_images
+from snellen_curate.duplicates.image_hashes import TURNS, ImageHash, UnreadableImage, hash_from_cell, hash_images
 from snellen_curate.duplicates.image_rule import likeness, turn_copies
 
 Transpose = Image.Transpose
@@ -122,7 +122,7 @@ def test_a_broken_image_is_recorded_and_the_others_go_on(tmp_path: Path) -> None
         InlineSource(whole),
     ]
     found = hash_images(sources)
-    assert [isinstance(one, BrokenImage) for one in found] == [False, True, True, True, False]
+    assert [isinstance(one, UnreadableImage) for one in found] == [False, True, True, True, False]
     assert "no PNG, JPEG" in str(found[1])
     assert "cannot read" in str(found[2])
     assert hash_images(sources[1:2]) == [found[1]]
@@ -137,7 +137,7 @@ def test_processes_give_the_same_in_the_same_order() -> None:
     with open_hasher(1) as hasher:
         alone = list(hasher(iter(sources)))
     assert [str(one) for one in parallel] == [str(one) for one in alone]
-    assert isinstance(parallel[7], BrokenImage)
+    assert isinstance(parallel[7], UnreadableImage)
 
 
 def test_contrast_of_a_blank_image_is_zero() -> None:

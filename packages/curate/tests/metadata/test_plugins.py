@@ -42,7 +42,7 @@ BACKWARDS = DistractorStrategy(Times, propose)
 
 def read(request):
     name, label = Path(request.paths[0]).read_text().split()
-    record = MetadataRecord("r1", request.name, (request.picture_path(name, request.out.parent),),
+    record = MetadataRecord("r1", request.name, (request.image_path(name, request.out.parent),),
                             label=label)
     return ImportedMetadata(iter([record]))
 """

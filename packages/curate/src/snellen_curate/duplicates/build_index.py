@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.data_sets.folder_lock import LOCK_FILE, lock_folder
 from snellen_curate.duplicates.hashing import HashSources, open_hasher
-from snellen_curate.duplicates.image_hashes import TURNS, BrokenImage
+from snellen_curate.duplicates.image_hashes import TURNS, UnreadableImage
 from snellen_curate.duplicates.image_rule import THUMB_SHAPE
 from snellen_curate.duplicates.index_format import (
     HAS_COPY,
@@ -191,7 +191,7 @@ def _make_shard(batch: Sequence[ListEntry], has_turned: bool, hash_sources: Hash
         record(row, {"phash": one.phash, "dhash": one.dhash, "sha256": one.sha256})
     hashed = hash_sources(source for one in batch if (source := one.source) is not None)
     for row, image in zip(with_source, hashed, strict=True):
-        if isinstance(image, BrokenImage):
+        if isinstance(image, UnreadableImage):
             problems[row] = image.reason
         else:
             record(

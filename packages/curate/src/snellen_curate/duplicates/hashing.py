@@ -14,9 +14,9 @@ from itertools import chain
 
 from snellen.core.errors import UsageError
 from snellen.core.media import Source
-from snellen_curate.duplicates.image_hashes import BrokenImage, ImageHash, hash_images
+from snellen_curate.duplicates.image_hashes import ImageHash, UnreadableImage, hash_images
 
-HashResult = ImageHash | BrokenImage
+HashResult = ImageHash | UnreadableImage
 HashSources = Callable[[Iterable[Source]], Iterator[HashResult]]
 """Hashes images, in order; a broken image says why."""
 

@@ -43,7 +43,7 @@ TURNS = 8
 """Ways to mirror an image and turn it by quarters, the image itself first."""
 
 
-class BrokenImage(NamedTuple):
+class UnreadableImage(NamedTuple):
     """An image that could not be read or decoded."""
 
     reason: str
@@ -69,9 +69,9 @@ class ImageHash(NamedTuple):
     """pHashes of the image mirrored and turned by quarters, `TURNS` of them, its own first."""
 
 
-def hash_images(sources: Sequence[Source]) -> list[ImageHash | BrokenImage]:
+def hash_images(sources: Sequence[Source]) -> list[ImageHash | UnreadableImage]:
     """Hash images in this process, in the order given; broken ones do not affect the others."""
-    images: list[ImageHash | BrokenImage] = []
+    images: list[ImageHash | UnreadableImage] = []
     greys: list[npt.NDArray[Any]] = []
     columns: list[npt.NDArray[Any]] = []
     for source in sources:
@@ -79,7 +79,7 @@ def hash_images(sources: Sequence[Source]) -> list[ImageHash | BrokenImage]:
             data = source.read()
             image = decode_image(data, max_image_pixels())
         except MediaError as error:
-            images.append(BrokenImage(str(error)))
+            images.append(UnreadableImage(str(error)))
             continue
         pixels = hashlib.sha256(b"%d %d " % image.size)
         pixels.update(image.tobytes())

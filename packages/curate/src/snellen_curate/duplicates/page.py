@@ -121,7 +121,7 @@ def _other_data(report: OverlapReport, other: OtherData) -> Mapping[str, Any]:
         "matches": report.matches,
         "left_out": max(0, len(report.matches) - _MAX_CARDS) + report.left_out,
         "items": {item.id: item for item in other.read.items} if other.read else {},
-        "picture": partial(_entry_image, other.index),
+        "image": partial(_entry_image, other.index),
     }
 
 
