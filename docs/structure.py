@@ -43,14 +43,16 @@ version, the same script over commit 9470a76. A run is
 The words that are counted, and the rules for participles, are in `docs/data/names.toml`;
 `tests/test_names.py` holds them.
 
-The aims are 130,000 lines (90,000 of snellen), and a run through fewer than 90 files and 550 functions. They are missed.
-Of the lines, a fifth is blank, a tenth imports and a tenth docstrings; a search for repeated runs of lines finds about
-a dozen short ones, and one for dead code none, so that what is left to take is features. A quarter of what a run passes makes
-what a reader sees: the table, the page with its charts and samples, and the evidence beside the number. Nearly another quarter, the
-engine and the store, makes even one question resumable, with a lock, a lease for requests in flight, replies by digest,
-counts of what was spent, and one line for each record. The rest reads the command, and is a step each: find the
-benchmark, build it, index its table, phrase the question, parse the reply, score it with an interval. What a plain run
-need not ask (few-shot examples, controls, gates, judges, units, replicas, submissions) returns before its file is entered.
+The aims are 130,000 lines (90,000 of snellen), and a run through fewer than 90 files and 550
+functions. They are missed. Of the lines, a fifth is blank, a tenth imports and a tenth docstrings;
+a search for repeated runs of lines finds few and short ones, and one for dead code none, so that
+what is left to take is features. A quarter of what a run passes makes what a reader sees: the
+table, the page with its charts and samples, and the evidence beside the number. Nearly another
+quarter, the engine and the store, makes even one question resumable, with a lock, a lease for
+requests in flight, replies by digest, counts of what was spent, and one line for each record. The
+rest reads the command, and is a step each: find the benchmark, build it, index its table, phrase
+the question, parse the reply, score it with an interval. What a plain run need not ask (few-shot
+examples, controls, gates, judges, units, replicas, submissions) returns before its file is entered.
 
 | | first | now |
 | --- | ---: | ---: |"""
