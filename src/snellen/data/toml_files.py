@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from importlib.resources import files
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from snellen.core.missing_file import missing_file, refuse_pipe
 
 def read_packaged(package: str, name: str) -> dict[str, Any]:
     """Decode a TOML file that comes with a package."""
-    return tomllib.loads((files(package) / name).read_text(encoding="utf-8"))
+    # Not by importlib.resources, which imports zipfile and readers of packages that are no folders.
+    folder = Path(import_module(package).__path__[0])
+    return tomllib.loads((folder / name).read_text(encoding="utf-8"))
 
 
 def read_toml(path: str) -> dict[str, Any]:
