@@ -1,7 +1,7 @@
 import xml.etree.ElementTree as ET
 
 from snellen.core.summary import Interval, Metric
-from snellen.report.page.layout import template_environment
+from snellen.report.page.charts import bar
 from snellen.report.page.scales import metric_scale
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -13,8 +13,7 @@ def metric(value, low=None, high=None):
 
 
 def draw_bar(value):
-    chart = template_environment().get_template("chart.html").module
-    return ET.fromstring(str(chart.bar(value, metric_scale([]))))
+    return ET.fromstring(bar(value, metric_scale([])))
 
 
 def test_axis_is_0_to_100_for_points_and_widens_in_round_steps():

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
+from snellen.report.page.charts import axis, bar, stacked_bar
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -54,6 +55,7 @@ def template_environment(home: Homes = HOME) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.globals |= {"axis": axis, "bar": bar, "stacked_bar": stacked_bar}
     templates.filters |= {
         "points": fmt.score_text,
         "span": fmt.interval_text,

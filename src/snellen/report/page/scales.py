@@ -1,4 +1,4 @@
-"""Scales of the charts in pages. What is drawn on them is in the template `chart.html`."""
+"""Scales of the charts in pages. `charts` draws on them."""
 
 from __future__ import annotations
 
