@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
-from snellen.core.errors import DataError, StorageError, UsageError
+from snellen.core.errors import DataError, StorageError, UsageError, storage_errors
 from snellen.core.secret import Secret
 from snellen.settings import read_secret
 
@@ -132,10 +132,8 @@ def seal(plain: bytes, key: Secret) -> bytes:
 
 def open_sealed(path: Path | str, key: Secret | None = None) -> SealedAnswers:
     """Read a file of answers, encrypted or not. Raises UsageError, DataError, StorageError."""
-    try:
+    with storage_errors("read", path):
         content = Path(path).read_bytes()
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
     first, _, rest = content.partition(b"\n")
     try:
         envelope = msgspec.json.decode(first, type=_Envelope)

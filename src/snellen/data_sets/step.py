@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from snellen import __version__
 from snellen.benchmarks.declaration.data_file import STEP_FILE as STEP_FILE
 from snellen.core.atomic_write import atomic_file, save
-from snellen.core.errors import DataError, MediaError, StorageError, UsageError
+from snellen.core.errors import DataError, MediaError, StorageError, UsageError, storage_errors
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import DECISIONS_FILE, Decision, latest_decisions, read_decisions, utc_now
@@ -359,11 +359,9 @@ def _open_log(path: Path) -> int:
     """Open the log for appending; a last line that a killed process left unfinished is cut off.
 
     Raises StorageError."""
-    try:
+    with storage_errors("write", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         os.ftruncate(descriptor, end_of_last_line(descriptor))
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return descriptor
 
 

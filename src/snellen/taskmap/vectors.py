@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from snellen.core.arrays import Floats, np
 from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import StorageError
+from snellen.core.errors import storage_errors
 from snellen.core.request import request_digest
 from snellen.models.hf.lora import LoraOptions, TrainingProgress, TuningResult
 from snellen.taskmap.distances import gram_of_products
@@ -73,12 +73,10 @@ def write_vector(path: Path, task: Task, tuned: TuningResult, seconds: float) ->
         seconds=round(seconds, 3),
     )
     header = {"facts": msgspec.json.encode(facts).decode(), "sha256": _checksum(tensors)}
-    try:
+    with storage_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as part:
             save_file(tensors, part, metadata=header)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return facts
 
 

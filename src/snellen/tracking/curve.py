@@ -203,14 +203,12 @@ class CurveWriter:
         return curve
 
     def _append(self, line: CurveLine) -> None:
-        try:
+        with storage_errors("write", self.path):
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
                 os.write(descriptor, _encode(line) + b"\n")
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
 
 
 def keep_points(out: Path, last_step: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import DataError, SnellenError, StorageError, UsageError
+from snellen.core.errors import DataError, SnellenError, UsageError, storage_errors
 from snellen.core.record import Record, every_pass
 from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import thumbnail_path
@@ -37,7 +37,7 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
         raise UsageError(f"{out} is there already and holds no such pages; name another folder")
     if not library.views():
         raise UsageError(f"no run that can be read in {_names(library)}; nothing to write")
-    try:
+    with storage_errors("write", out):
         images: dict[str, None] = {}
         for view in library.views():
             images |= dict.fromkeys(_write_run(library, view, out))
@@ -48,8 +48,6 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
         _write_script(out, "pairs", dict(_pairs(library)))
         page = render_shell({"files": {"chunk": CHUNK, "pictures": list(images)}})
         _write(out / INDEX_FILE, page.encode())
-    except OSError as error:
-        raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     return out / INDEX_FILE
 
 

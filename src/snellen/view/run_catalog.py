@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from snellen.api.report import report_of
-from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.errors import SnellenError, UsageError, storage_errors
 from snellen.core.summary import Interval
 from snellen.report.format import interval_text, score_text
 from snellen.store.annotations import ANNOTATIONS_FILE
@@ -335,10 +335,8 @@ def _check_folder(root: Path) -> None:
         raise UsageError(f"no run in {root}: there is no such file or folder")
     if not root.is_dir():
         raise UsageError(f"no run in {root}: it is a file; give the folder of a run")
-    try:
+    with storage_errors("read", root):
         os.scandir(root).close()
-    except OSError as error:
-        raise StorageError(f"cannot read {root}: {error.strerror or error}") from error
 
 
 def _read_run(path: str, stored: IndexedRun | None) -> IndexedRun:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import DataTable
-from snellen.core.errors import DataError, MediaError, StorageError
+from snellen.core.errors import DataError, MediaError, storage_errors
 from snellen.core.sample import Row
 from snellen.data.columns import is_image_column
 
@@ -33,12 +33,10 @@ def convert_table(table: DataTable, target: Path, progress: RowProgress | None =
     if suffix not in SUFFIXES:
         raise DataError(f"cannot write {target}: expected one of {', '.join(SUFFIXES)}")
     rows = _report_progress(table, progress)
-    try:
+    with storage_errors("write", target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as part:
             _write(table, rows, part, suffix)
-    except OSError as error:
-        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
     return len(table)
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.core.errors import MissingExtra, StorageError
+from snellen.core.errors import MissingExtra, storage_errors
 from snellen.tracking.trackers.tracker import RunMetrics
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ def open_tracker(where: str, name: str) -> TensorBoardTracker:
     if importlib.util.find_spec("tensorboard") is None:
         raise MissingExtra("--track tensorboard", "tensorboard", "tensorboard")
     folder = Path(where).expanduser()
-    try:
+    with storage_errors("write to", folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
     return TensorBoardTracker(folder, name)

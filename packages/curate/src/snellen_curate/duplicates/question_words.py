@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 from typing import Literal, NamedTuple
 
+from snellen.data.toml_files import read_packaged
 from snellen_curate.duplicates.texts import tokens
 
 Words = tuple[str, ...]
@@ -102,7 +101,7 @@ def _trim(words: list[str], rules: _Rules) -> list[str]:
 
 @functools.cache
 def _rules() -> _Rules:
-    tables = tomllib.loads((files(__package__) / "question_words.toml").read_text("utf-8")).values()
+    tables = read_packaged(__package__, "question_words.toml").values()
 
     def entries(name: str) -> list[list[str]]:
         """The alternatives of each entry."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from snellen.core.errors import StorageError
+from snellen.core.errors import storage_errors
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.store.runs import end_of_last_line
 from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile
@@ -66,21 +66,17 @@ class ImageRecords(RecordedFile[ImageRecord]):
         """Open the file, new or of an earlier start; a last line that a killed process left
         unfinished is cut off. Raises StorageError and DataError."""
         path = folder / IMAGES_FILE
-        try:
+        with storage_errors("write", path):
             self._log = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             os.ftruncate(self._log, end_of_last_line(self._log))
-        except OSError as error:
-            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
         super().__init__(path, ImageRecord)
 
     def add(self, record: ImageRecord) -> None:
         """Append a line. Raises StorageError."""
         line = msgspec.json.encode(record) + b"\n"
-        try:
+        with storage_errors("write", self.path):
             if os.write(self._log, line) < len(line):
                 raise OSError("the disk is full")
-        except OSError as error:
-            raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
         self._places[record.image] = self._end
         self._end += len(line)
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, StorageError
+from snellen.core.errors import DataError, StorageError, storage_errors
 from snellen.data_sets.decisions import read_decisions
 from snellen.data_sets.items import ITEMS_FILE
 
@@ -59,10 +59,8 @@ def read_state(out: Path, folder: str) -> StepState | None:
 def write_state(out: Path, folder: str, state: StepState) -> None:
     """Write the state of a step at once. Raises StorageError."""
     home = out / STATE_FOLDER
-    try:
+    with storage_errors("write", home):
         home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot write {home}: {error.strerror or error}") from error
     save(home / f"{folder}.json", msgspec.json.format(_encode(state), indent=2))
 
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.api.run_images import content_type
-from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.errors import SnellenError, StorageError, UsageError, storage_errors
 from snellen.core.media import check_image
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import Decision, Evidence
@@ -234,13 +234,11 @@ def read_links(folder: Path, names: Sequence[str] = ()) -> list[ReviewLink]:
 def _write_links(path: Path, links: list[ReviewLink]) -> None:
     """Only the owner may read the file: whoever has a token may decide."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with storage_errors("write", path):
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "wb") as file:  # noqa: PTH123
             file.write(msgspec.json.encode(links))
         part.replace(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 class ReviewServer(LocalServer):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.core.errors import StorageError
+from snellen.core.errors import storage_errors
 from snellen.report.format import percent_interval
 from snellen.report.plots.figure import save_plot
 from snellen.report.plots.series import Value, dot_plot
@@ -38,10 +38,8 @@ def save_figures(statistics: DatasetStatistics, folder: str | Path) -> list[Path
     if statistics.probe is not None:
         figures["texts-alone"] = _texts_alone(statistics.name, statistics.probe.scores)
     home = Path(folder).expanduser()
-    try:
+    with storage_errors("make the folder", home):
         home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot make the folder {home}: {error.strerror or error}") from error
     for name, figure in figures.items():
         save_plot(figure, home / f"{name}.svg")
     return [home / f"{name}.svg" for name in figures]

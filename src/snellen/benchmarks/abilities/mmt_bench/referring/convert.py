@@ -21,7 +21,7 @@ from snellen.benchmarks.abilities.mmt_bench.referring.subtasks import SUBTASKS
 from snellen.benchmarks.abilities.mmt_bench.tasks import find_subtask
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import DataTable
-from snellen.core.errors import DataError, MediaError, StorageError
+from snellen.core.errors import DataError, MediaError, storage_errors
 from snellen.core.sample import Row
 from snellen.data.columns import id_of, is_image_column
 from snellen.prompts.derived_images import load_image
@@ -109,15 +109,13 @@ def convert_referring(
     counts = ReferringCounts(str(out), {each.name: ReferringRows() for each in SUBTASKS})
     converter = _Converter(sources, links)
     columns = [name for name in table.columns if not is_image_column(name) and name != BOXES]
-    try:
+    with storage_errors("write", out):
         out.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(out) as part, part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
             writer.writerow([*columns, "image", BOXES])
             for row, cells in converter.convert_rows(table, counts):
                 writer.writerow([*(row.cells.get(name, "") for name in columns), *cells])
-    except OSError as error:
-        raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     counts.unreadable = len(converter.index.unreadable) if converter.has_index else 0
     counts.unknown_links = tuple(sorted(converter.unused_links))
     if not any(each.rows for each in counts.subtasks.values()):
