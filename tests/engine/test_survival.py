@@ -32,9 +32,9 @@ class Start:
             rows = [f"{i}\tWhat is {i}?\tone\ttwo\tB" for i in range(SAMPLES)]
             self.data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
 
-    def open(self) -> subprocess.Popen[str]:
+    def open(self, *more: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "snellen", "run", "--load", str(MODEL), "-m", "slow"]
-        command += ["-b", str(self.data), "--out", str(self.home / "out"), "--no-html"]
+        command += ["-b", str(self.data), "--out", str(self.home / "out"), "--no-html", *more]
         environment = os.environ | {"SLOW_MODEL_LOG": str(self.log), "SLOW_MODEL_SECONDS": str(self.seconds)}
         return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -149,3 +149,17 @@ def test_sigterm_is_like_ctrl_c(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "continue with: snellen run" in said
+
+
+def test_shards_that_are_killed_and_merged_ask_nothing_twice(tmp_path: Path) -> None:
+    """Three processes write into one folder; one is killed and started again."""
+    start = Start(tmp_path, seconds=0.05)
+    processes = [start.open("--shard", f"{index}/3") for index in (1, 2, 3)]
+    start.wait_for(SAMPLES // 3, processes[1])
+    processes[1].send_signal(signal.SIGKILL)
+    assert main(["merge", str(tmp_path / "out")]) == 1
+    for process in (*processes, start.open("--shard", "2/3")):
+        process.communicate()
+    assert main(["merge", str(tmp_path / "out")]) == 0
+    assert sorted(ids(tmp_path), key=int) == ids(tmp_path) == [str(number) for number in range(SAMPLES)]
+    assert SAMPLES <= len(start.sent()) <= SAMPLES + IN_FLIGHT

@@ -19,6 +19,7 @@ from snellen.core.benchmark import RECIPE, Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model
 from snellen.core.request import CLIP, DRAWER, Sampling
+from snellen.core.shard import RunShard
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.loop.plan import RunPlan, check_fresh, recorded_sampling
@@ -207,6 +208,7 @@ class RunMatrix:
             roles={**cell.extractor, **shared, **own, **({DRAWER: join.drawer} if join else {})},
             limit=options.limit,
             seed=options.seed,
+            shard=None if options.shard is None else RunShard.parse(options.shard),
             failures=self.variant.failures or benchmark.failures,
             repeats=options.repeats,
             sampling=sampling,

@@ -14,7 +14,7 @@ from snellen.api._judge_inputs import check_judges
 from snellen.api._roles import RunCell, RunMatrix, open_matrix
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
-from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options
+from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, in_shard_folder
 from snellen.api.progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_served_model, served_names
@@ -81,6 +81,7 @@ def evaluate(
     """
     options = change_options(options, changes)
     check_options(options)
+    options = in_shard_folder(options)
     if is_visible(progress):
         warned, serving = warned or print_notice, serving or print_notice
     with _interrupted_before(Path(options.out)), open_progress(progress) as followed:

@@ -20,6 +20,7 @@ from snellen.api.flags import EXECUTOR_KEYS, SHARED_FLAGS, Flag, nested_option, 
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
+from snellen.core.shard import RunShard
 from snellen.data.columns import check_column_keys
 
 if TYPE_CHECKING:
@@ -91,6 +92,15 @@ class RunOptions(RequestOptions):
     limit: int | None = option(None, "--limit")
     seed: int = option(0, "--seed")
     """Seed of the samples of `limit` and of the order of `until`."""
+    shard: str | None = option(
+        None,
+        "--shard",
+        "ask only the K-th of N equal shards of the samples, in a folder of its own inside --out; "
+        "`snellen merge` joins them",
+        metavar="K/N",
+    )
+    """One machine each, without a cluster: `out` gets a folder for the shard, with a store of its
+    own."""
     variant: Variant = nested_option(Variant(), VARIANT_FLAGS)
     """How the benchmarks are built: data, columns, rotations, parsing rule, control, policy for
     failures, longest reply."""
@@ -222,6 +232,7 @@ class RunOptionChanges(TypedDict, total=False):
     clip: AnyModel
     serve: str | None
     until: str | None
+    shard: str | None
     require_answers: bool
     html: bool
     cluster: RayCluster | None
@@ -294,9 +305,20 @@ def check_options(options: RunOptions) -> None:
         )
     if options.variant.columns:
         check_column_keys(options.variant.columns)
+    if options.shard is not None:
+        RunShard.parse(options.shard)
+        if options.until is not None:
+            raise UsageError("--until looks at all samples of a run, and --shard asks a part: leave one of them out")
     out = Path(options.out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; --out expects a folder")
+
+
+def in_shard_folder(options: RunOptions) -> RunOptions:
+    """The options with the folder of the shard as `out`, if there is one."""
+    if options.shard is None:
+        return options
+    return replace(options, out=Path(options.out) / RunShard.parse(options.shard).folder)
 
 
 def check_repeats(flag: str, repeats: object) -> None:

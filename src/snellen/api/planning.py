@@ -20,7 +20,7 @@ from snellen.api._unavailable import UnavailableModel
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.offline import OfflineResolver
-from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options
+from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, in_shard_folder
 from snellen.api.plan_table import Planned
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.benchmarks.declaration.published_sizes import published_size
@@ -66,6 +66,7 @@ def plan(
     options = change_options(options, changes)
     check_aims(aims, options.until, like)
     check_options(options)
+    options = in_shard_folder(options)
     limits = request_limits(options.retries, options.max_failures, options.budget)
     prices, out, custom = Prices(options.prices), Path(options.out), load_files(options.load)
     resolver = OfflineResolver(custom, Servers(out, options.serve, options.serve_timeout))

@@ -20,6 +20,7 @@ COMMANDS = {
     "watch": "evaluate the checkpoints of a training run as they appear",
     "plan": "show what a run would ask and cost, and what is missing",
     "score": "score recorded predictions, without a model",
+    "merge": "join the shards of runs (--shard) into whole runs",
     "report": "report finished runs",
     "export": "write runs in the formats of benchmarks and other tools",
     "leaderboard": "rank models by their scores",

@@ -13,6 +13,7 @@ from snellen.core.price import Price
 from snellen.core.request import Sampling
 from snellen.core.sample import Origin
 from snellen.core.served_identity import ServedIdentity
+from snellen.core.shard import RunShard
 from snellen.core.summary import Summary
 
 
@@ -231,6 +232,11 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     """Host and port of the server that was asked last; empty for models on the same machine."""
     stopped: str = ""
     """Why the latest start ended early: budget spent, too many failures, a stop rule."""
+    shard: RunShard | None = None
+    """The part of the run whose samples are in this folder; None: all of them."""
+    merged: dict[str, dict[str, RoleUsage]] = {}
+    """The shards that were merged into this folder (`3/8`), with what each had spent by role. It is
+    part of `spent`."""
 
 
 class Report(Struct, frozen=True, omit_defaults=True):

@@ -419,6 +419,15 @@ def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[
             read += len(lines)
 
 
+def complete_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, as bytes with their ends; a torn last line is skipped. Raises
+    StorageError."""
+    with storage_errors("read", path):
+        file = path.open("rb")
+    with file:
+        yield from (line for line in file if line.endswith(b"\n"))
+
+
 def _first_unreadable(lines: Iterable[bytes], decoder: msgspec.json.Decoder[T]) -> int:
     """The number of the first line, from 1, that cannot be decoded; 0 if all can."""
     for number, line in enumerate(lines, 1):

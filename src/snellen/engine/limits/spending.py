@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
@@ -93,6 +93,34 @@ _UNITS = {
     "ktok": ("tokens", 1e3),
     "mtok": ("tokens", 1e6),
 }
+
+
+def add_usage(first: Mapping[str, RoleUsage], second: Mapping[str, RoleUsage], sign: int = 1) -> dict[str, RoleUsage]:
+    """What several folders of one run used, by role; with `sign=-1` what the first used beyond the second."""
+    roles = dict.fromkeys((*first, *second))
+    return {role: _add_role(first.get(role, RoleUsage()), second.get(role, RoleUsage()), sign) for role in roles}
+
+
+def _add_role(first: RoleUsage, second: RoleUsage, sign: int) -> RoleUsage:
+    failures = Counter(first.failures)
+    failures.update({kind: sign * count for kind, count in second.failures.items()})
+    costs = [first.cost, None if second.cost is None else sign * second.cost]
+    known = [one for one in costs if one is not None]
+    return RoleUsage(
+        sent=first.sent + sign * second.sent,
+        answered=first.answered + sign * second.answered,
+        reused=first.reused + sign * second.reused,
+        failures={kind: count for kind, count in failures.items() if count > 0},
+        usage=_add_tokens(first.usage, second.usage, sign),
+        reused_usage=_add_tokens(first.reused_usage, second.reused_usage, sign),
+        seconds=round(first.seconds + sign * second.seconds, 3),
+        price=first.price or second.price,
+        cost=sum(known) if known else None,
+    )
+
+
+def _add_tokens(first: Usage, second: Usage, sign: int) -> Usage:
+    return Usage(*(one + sign * other for one, other in zip(astuple(first), astuple(second), strict=True)))
 
 
 @dataclass(slots=True)

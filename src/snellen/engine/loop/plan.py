@@ -26,6 +26,7 @@ from snellen.core.record import Pass, Record, merge_draws
 from snellen.core.request import DRAWER, Compare, Draw, Generate, Rank, Request, Sampling
 from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Row, Sample, sampling_key
+from snellen.core.shard import RunShard
 from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.driving import reclassify_too_long
@@ -53,6 +54,9 @@ class RunPlan:
     """Number of samples to ask; None: all."""
     seed: int = 0
     """Seed of the random subset that a limit selects."""
+    shard: RunShard | None = None
+    """The part of these samples that is asked; None: all. It does not enter the run's config: the
+    shards of a run are one run."""
     failures: str = "exclude"
     command: str = ""
     progress: Progress = field(default_factory=NoProgress)
@@ -120,7 +124,15 @@ def build_once(plan: RunPlan, table: DataTable) -> RunPlan:
 
 
 def select_ids(plan: RunPlan, table: DataTable) -> set[str]:
-    """Ids of the samples to be asked.
+    """Ids of the samples to be asked: those of the shard, if the plan has one (`select_units`)."""
+    units = select_units(plan, table)
+    if plan.shard is not None:
+        return plan.shard.select(units)
+    return {id for unit in units for id in unit}
+
+
+def select_units(plan: RunPlan, table: DataTable) -> list[list[str]]:
+    """Ids of the samples of the whole run, by unit, in the order of the data or of the limit.
 
     A limit keeps the units (`Sample.unit`) whose hash with the seed is smallest: a random subset,
     the same for every model, and nested (100 samples are part of 200). Units are kept complete: at
@@ -143,11 +155,15 @@ def select_ids(plan: RunPlan, table: DataTable) -> set[str]:
     if row_without_question is not None and not has_question:
         raise _missing_question_error(row_without_question, table)
 
-    selected: set[str] = set()
-    for unit in units if plan.limit is None else sorted(units, key=partial(sampling_key, plan.seed)):
-        if plan.limit is not None and selected and len(selected) + len(units[unit]) > plan.limit:
+    if plan.limit is None:
+        return list(units.values())
+    selected: list[list[str]] = []
+    left = plan.limit
+    for unit in sorted(units, key=partial(sampling_key, plan.seed)):
+        if selected and len(units[unit]) > left:
             break
-        selected.update(units[unit])
+        selected.append(units[unit])
+        left -= len(units[unit])
     return selected
 
 

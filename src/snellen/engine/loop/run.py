@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -33,7 +34,7 @@ from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.environment import hardware, peak_memory, reset_peak_memory, versions
 from snellen.engine.loop.extension import extension_remark
-from snellen.engine.loop.plan import RunPlan, build_flow, build_once, images_reason, run_config, select_ids
+from snellen.engine.loop.plan import RunPlan, build_flow, build_once, images_reason, run_config, select_units
 from snellen.engine.loop.probe import Probe, open_probe
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
@@ -65,7 +66,11 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     _check_takes(plan, plan.benchmark.requires(plan.capabilities))
     table = plan.benchmark.open()
     plan = build_once(plan, table)
-    selected = select_ids(plan, table)
+    units = select_units(plan, table)
+    selected = {id for unit in units for id in unit}
+    if plan.shard is not None:
+        shard = plan.shard.of_run(units)
+        plan, selected = dataclasses.replace(plan, shard=shard), shard.select(units)
     _check_takes(plan, images_reason(plan, table, selected))
     config = run_config(plan, table)
     folder = plan.out / run_folder_name(plan.model_name, plan.benchmark.name, config)
@@ -418,6 +423,9 @@ class RunState:
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:
             summary = self.stop_monitor.annotate(summary)
+        if self.plan.shard is not None:
+            notices = (self.plan.shard.notice(self.total), *summary.notices)
+            summary = msgspec.structs.replace(summary, notices=notices)
         if status == "interrupted":
             summary = with_never_asked(self.plan.benchmark, summary, self.total)
         self.writer.write_report(Report(self.info, summary))
@@ -535,6 +543,8 @@ def initial_info(
         source=plan.benchmark.provenance,
         headline=plan.benchmark.headline,
         capabilities=plan.capabilities,
+        shard=plan.shard,
+        merged=earlier.merged if earlier else {},
     )
 
 
