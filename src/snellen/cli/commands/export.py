@@ -130,6 +130,20 @@ def _lmms_eval(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
     return lmms_eval_files(runs)
 
 
+def _parquet(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
+    """Writes the files itself: those of runs that have not changed stay."""
+    from snellen.api.parquet_export import write_parquet
+    from snellen.api.results import Run
+
+    written = write_parquet([Run(run.path) for run in runs], Path(options.output[0]))
+    print_line(
+        f"{written.runs:,} runs; the samples of {written.written:,} were written ({written.samples:,} rows), the "
+        "others had not changed",
+        error=True,
+    )
+    return []
+
+
 def _every_eval_ever(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
     from snellen.store.export.every_eval_ever import Evaluator, every_eval_ever_files
 
@@ -146,6 +160,7 @@ _EXPORTS: Mapping[str, Export] = {
     "inspect": Export(_inspect),
     "lmms-eval": Export(_lmms_eval, is_folder=True),
     "eee": Export(_every_eval_ever, is_folder=True, facts=("organization", "relationship")),
+    "parquet": Export(_parquet, is_folder=True),
     "hf-eval-results": Export(_hf_eval_results, facts=("dataset", "task", "source_url")),
     "vlmevalkit-tsv": _of_runs(_vlmevalkit_tsv),
     "vlmevalkit-xlsx": _of_runs(_vlmevalkit_xlsx),
@@ -162,7 +177,8 @@ _EXPORTS: Mapping[str, Export] = {
 FORMATS = (*_EXPORTS, PAGES)
 _HELP = (
     "inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: its "
-    "results and samples, in a folder; eee: records of Every Eval Ever, in a folder "
+    "results and samples, in a folder; parquet: tables of runs, groups and samples for DuckDB, polars or "
+    "Spark, in a folder; eee: records of Every Eval Ever, in a folder "
     "(--facts organization, relationship); "
     "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository (--facts "
     "dataset, task, source_url); vlmevalkit-tsv, "
