@@ -211,7 +211,8 @@ def _write_rows(target: Path, schema: pyarrow.Schema, rows: list[dict[str, Any]]
         with storage_errors("read", target):
             earlier = parquet.read_table(target)
         if earlier.schema.equals(schema):
-            others = earlier.filter(~compute.is_in(earlier["run"], compute.unique(table["run"])))
+            is_written = compute.is_in(earlier["run"], value_set=compute.unique(table["run"]))
+            others = earlier.filter(compute.invert(is_written))
             table = pa.concat_tables([others, table])
     with storage_errors("write", target), atomic_file(target) as part:
         parquet.write_table(table, part)
