@@ -15,6 +15,7 @@
 #   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
 #   make taskmap the task map of 36 drawn tasks and that of its control (40 minutes); goes on where it stopped
 #   make perf-compare BASE=COMMIT   what HEAD costs beside a commit, as ratios with intervals
+#   make gpu MODEL=ORG/NAME the first hour on a GPU: doctor, parity, rates, placement, on one page
 #   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
@@ -28,7 +29,7 @@ JAVA := $(shell command -v java)
 NGINX := $(shell PATH=$$PATH:/usr/sbin command -v nginx)
 CADDY := $(shell command -v caddy)
 
-.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java proxies clean
+.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential gpu lint types docs format perf perf-peers perf-compare browser java proxies clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -170,6 +171,12 @@ ROUNDS ?= 6
 perf-compare: $(VENV)/bin/python
 	$(BIN)/python -c 'import snellen, aiohttp' 2>/dev/null || $(PIP) install -e '.[api]'
 	$(BIN)/python -m benchmarks.perf.commits $(BASE) --rounds $(ROUNDS)
+
+# The first hour on a GPU, in one go; goes on where it stopped. make gpu MODEL=Qwen/Qwen2.5-VL-3B-Instruct
+# Without a GPU the same steps at small size on the processor, in about two minutes.
+MODEL ?=
+gpu: $(VENV)/dev.ready
+	$(BIN)/python -m benchmarks.gpu $(if $(MODEL),--model $(MODEL)) --out $(or $(OUT),gpu-report)
 
 perf-peers: $(VENV)/dev.ready
 	$(BIN)/python -m benchmarks.perf.peers

@@ -61,7 +61,7 @@ def _elsewhere(results: Results) -> Iterator[str]:
     """Parts of another machine or time, which are named."""
     machine = results.machine
     for part in results.parts:
-        yield from _section(part)
+        yield from section(part)
         yield ""
         yield (
             f"Measured on {machine.day} with `{results.command}` on {machine.cores} cores of "
@@ -91,10 +91,11 @@ def _page(results: Results) -> Iterator[str]:
         "so. A bar is what the project promises."
     )
     for part in results.parts:
-        yield from _section(part)
+        yield from section(part)
 
 
-def _section(part: Part) -> Iterator[str]:
+def section(part: Part) -> Iterator[str]:
+    """A part as a section of the page."""
     yield ""
     yield f"## {part.title}"
     yield ""

@@ -63,7 +63,7 @@ def measure(size: Size, device: str = "cuda", models: Mapping[str, Shape] | None
     for label, shape in (models or MODELS).items():
         with tempfile.TemporaryDirectory(prefix="snellen-perf-") as folder:
             built = build(Path(folder, "model"), shape, "bfloat16", device)
-            figures += _of(label, str(built), device, size, Path(folder))
+            figures += measure_checkpoint(label, str(built), device, size, Path(folder))
     name = torch.cuda.get_device_name() if on_gpu else device
     return Part("gpu", TITLE, METHOD.format(device=name), tuple(figures))
 
@@ -79,7 +79,8 @@ class _Ran(NamedTuple):
     """Bytes of the device at the highest."""
 
 
-def _of(label: str, name: str, device: str, size: Size, folder: Path) -> list[Figure]:
+def measure_checkpoint(label: str, name: str, device: str, size: Size, folder: Path) -> list[Figure]:
+    """A checkpoint, by its folder or hub id, one by one and by Snellen."""
     few, many = size.many_questions, _AS_MANY * size.many_questions
     # What CUDA sets up on first use belongs to no measurement.
     _ran(OneByOne(_forced(name, device)), 2, folder / "warm")
