@@ -34,7 +34,7 @@ def main(words: Sequence[str] | None = None) -> int:
     plan = _plan(given)
     started, results = time.monotonic(), []
     for step in plan_steps(plan):
-        result = _kept(plan.out, step)
+        result = _kept_result(plan.out, step)
         if result is None:
             left = 60 * given.minutes - (time.monotonic() - started)
             print(f"{step.name}: {step.title}", flush=True)
@@ -50,22 +50,23 @@ def main(words: Sequence[str] | None = None) -> int:
 def _do(step: Step, left: float) -> StepResult:
     """Run a step, for at most `left` seconds of the hour."""
     if step.missing:
-        return StepResult(step.name, step.title, "left out", reason=step.missing)
+        return StepResult(step.name, step.title, step.command, "left out", step.missing)
     if left <= 0:
-        return StepResult(step.name, step.title, "left out", reason="the time is over; the same command goes on")
+        return StepResult(step.name, step.title, step.command, "left out", "the time is over; the same command goes on")
     started = time.monotonic()
     try:
         done = subprocess.run(step.command, capture_output=True, text=True, timeout=min(step.limit, left), check=False)
     except subprocess.TimeoutExpired:
         took = time.monotonic() - started
-        return StepResult(step.name, step.title, "failed", reason=f"ended after {took:.0f} s", seconds=took)
+        return StepResult(step.name, step.title, step.command, "failed", f"ended after {took:.0f} s", took)
     took = time.monotonic() - started
     # 1 is a result too: of `parity` that the backends differ, of `doctor` that something is missing.
     output = _json_of(done.stdout) if done.returncode in (0, 1) else None
     if output is None:
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-_LINES:]
-        return StepResult(step.name, step.title, "failed", "\n".join(lines) or f"exit code {done.returncode}", took)
-    return StepResult(step.name, step.title, "done", seconds=took, output=output)
+        reason = "\n".join(lines) or f"exit code {done.returncode}"
+        return StepResult(step.name, step.title, step.command, "failed", reason, took)
+    return StepResult(step.name, step.title, step.command, "done", seconds=took, output=output)
 
 
 def _json_of(text: str) -> Any:
@@ -76,13 +77,13 @@ def _json_of(text: str) -> Any:
     return None
 
 
-def _kept(out: Path, step: Step) -> StepResult | None:
-    """The result of an earlier call, if the step was done."""
+def _kept_result(out: Path, step: Step) -> StepResult | None:
+    """The result of an earlier call, if it did this very step."""
     file = _file(out, step.name)
     if not file.is_file():
         return None
     result = msgspec.json.decode(file.read_bytes(), type=StepResult)
-    return result if result.state == "done" else None
+    return result if result.state == "done" and result.command == step.command else None
 
 
 def _keep(out: Path, result: StepResult) -> None:

@@ -31,6 +31,7 @@ class StepResult(Struct, frozen=True, omit_defaults=True):
 
     name: str
     title: str
+    command: tuple[str, ...]
     state: State
     reason: str = ""
     """Why it was left out; of a failure the last lines."""

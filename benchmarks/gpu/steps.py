@@ -17,8 +17,23 @@ _BACKENDS = {
     "vllm": ("vllm serve", "pip install vllm"),
     "vllm-local": ("the package vllm in this environment", "pip install 'snellen[vllm]'"),
     "sglang": ("the package sglang in this environment", "pip install sglang"),
+    "transformers": ("`transformers serve`", "pip install 'transformers[serving]'"),
 }
 """By provider: what it needs, and how to get it."""
+
+
+def copy_bundled(out: Path) -> Path:
+    """The bundled model in a folder of its own, with the names of tensors that transformers 4 gave
+    them: vLLM 0.32 knows no others."""
+    from safetensors.torch import load_file, save_file
+
+    source, folder = WEIGHTS / BUNDLED.partition("/")[2], out / "bundled"
+    if not (folder / "model.safetensors").is_file():
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+        weights = load_file(source / "model.safetensors")
+        renamed = {name.replace("vision_tower.", "vision_tower.vision_model."): one for name, one in weights.items()}
+        save_file(renamed, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
 
 
 class Plan(NamedTuple):
@@ -36,7 +51,7 @@ class Plan(NamedTuple):
     @property
     def models(self) -> dict[str, str]:
         """Checkpoints by the short name that steps and tables have for them."""
-        bundled = {"bundled": str(WEIGHTS / BUNDLED.partition("/")[2])}
+        bundled = {"bundled": str(copy_bundled(self.out))}
         return bundled | ({"real": self.model} if self.model else {})
 
 
@@ -54,20 +69,22 @@ def plan_steps(plan: Plan) -> Iterator[Step]:
     """All steps, the cheapest first: a fault shows early."""
     snellen = (sys.executable, "-m", "snellen")
     yield Step("doctor", "What is installed", (*snellen, "doctor", "--json"), 5 * _MINUTE)
-    for label, checkpoint in plan.models.items():
+    models = plan.models
+    for label, checkpoint in models.items():
         for backend in _BACKENDS:
             yield _parity(plan, label, checkpoint, backend)
     module = (sys.executable, "-m", "benchmarks.gpu.rates", "--device", plan.device)
-    for label, checkpoint in {**plan.models, **_random_models(plan)}.items():
+    for label, checkpoint in {**models, **_random_models(plan)}.items():
         command = (*module, "--label", label, "--model", checkpoint, "--questions", str(plan.questions))
         yield Step(f"rate-{label}", f"Samples a second of {label}, beside generate one by one", command, 20 * _MINUTE)
-    for label, checkpoint in plan.models.items():
+    for label, checkpoint in models.items():
         alone = (sys.executable, "-m", "benchmarks.gpu.vllm_alone", "--label", label, "--model", checkpoint)
         title = f"vLLM alone and inside of Snellen, {label}, the same prompts"
         command = (*alone, "--questions", str(plan.questions))
         yield Step(f"vllm-{label}", title, command, 15 * _MINUTE, _missing_backend("vllm-local"))
-    for label, checkpoint in plan.models.items():
+    for label, checkpoint in models.items():
         yield _placement(plan, label, checkpoint)
+        yield _tensor_parallel(plan, label, checkpoint)
 
 
 def _random_models(plan: Plan) -> dict[str, str]:
@@ -93,8 +110,21 @@ def _placement(plan: Plan, label: str, checkpoint: str) -> Step:
     return Step(f"replicas-{label}", f"A replica of {label} {where}", command, 15 * _MINUTE, missing)
 
 
+def _tensor_parallel(plan: Plan, label: str, checkpoint: str) -> Step:
+    """One copy of the weights over all GPUs."""
+    name = f"vllm-local/{checkpoint}:tensor_parallel={plan.gpus}"
+    words = ["run", "-m", name, "-b", "eyechart", "--limit", str(plan.questions), "--json", "--no-html"]
+    command = (sys.executable, "-m", "snellen", *words, "--out", str(plan.out / "runs" / f"parallel-{label}"))
+    missing = "" if plan.gpus > 1 else f"{plan.gpus or 'no'} GPU is here, and this needs two"
+    missing = missing or _missing_backend("vllm-local")
+    return Step(f"parallel-{label}", f"The weights of {label} over all GPUs", command, 15 * _MINUTE, missing)
+
+
 def _missing_backend(backend: str) -> str:
     """Why a backend cannot be tried here; "" if it can."""
     needs, install = _BACKENDS[backend]
-    found = shutil.which("vllm") if backend == "vllm" else importlib.util.find_spec(backend.partition("-")[0])
+    if backend in ("vllm", "transformers"):
+        found: object = shutil.which(backend) or Path(sys.executable).with_name(backend).is_file()
+    else:
+        found = importlib.util.find_spec(backend.partition("-")[0])
     return "" if found else f"{needs} is not here: {install}"

@@ -60,9 +60,12 @@ def _measured(words: Sequence[str], only: str) -> float:
 
 def _alone(model: str, questions: int) -> float:
     """vLLM's own chat interface, all prompts at once."""
+    import torch
     from vllm import LLM, SamplingParams
 
-    llm: Any = LLM(model, dtype="bfloat16", limit_mm_per_prompt={"image": 1})
+    # On a processor compiling takes longer than all answers.
+    eager = not torch.cuda.is_available()
+    llm: Any = LLM(model, dtype="bfloat16", max_model_len=4096, enforce_eager=eager, limit_mm_per_prompt={"image": 1})
     requests = [request for request in passes(questions) if isinstance(request, Generate)]
     chats = [conversation(request.messages, lambda part, of=request: _image(part, of)) for request in requests]
     sampling = SamplingParams(max_tokens=TOKENS, temperature=0.0)
@@ -78,9 +81,12 @@ def _image(part: Media, request: Generate) -> dict[str, Any]:
 
 def _inside(model: str, questions: int) -> float:
     """The whole of Snellen, store and records included, over the same prompts."""
+    import torch
+
     from snellen.models.naming.registry import open_model
 
-    opened = open_model(f"vllm-local/{model}", {"dtype": "bfloat16"})
+    options = {} if torch.cuda.is_available() else {"eager": "yes"}
+    opened = open_model(f"vllm-local/{model}", {"dtype": "bfloat16", "context": "4096", **options})
     variant = Variant(circular="full", max_new_tokens=TOKENS)
     with tempfile.TemporaryDirectory(prefix="snellen-gpu-") as folder:
         evaluate([opened], "eyechart", variant=variant, limit=2, out=Path(folder, "warm"), html=False)

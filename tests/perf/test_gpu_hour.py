@@ -57,6 +57,9 @@ def test_the_same_command_repeats_only_what_was_not_done(tmp_path: Path, monkeyp
     assert call(tmp_path / "out", [step("rate-a", write), step("rate-b", "raise SystemExit(3)")], monkeypatch) == 1
     assert call(tmp_path / "out", [step("rate-a", write), step("rate-b", write)], monkeypatch) == 0
     assert log.read_text() == "xx"
+    # Another size is another step.
+    assert call(tmp_path / "out", [step("rate-a", write + " # more")], monkeypatch) == 0
+    assert log.read_text() == "xxx"
 
 
 def test_no_step_begins_after_the_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
