@@ -193,6 +193,8 @@ GROUPED = (
     "cg-bench*",
     "hrbench*.vlmevalkit",
     "cc-ocr.vlmevalkit",
+    "3dsrbench.vlmevalkit",
+    "naturalbench.authors",
 )
 """Sets whose rows belong together, or have ids of another kind."""
 ROTATED = ("mmbench.*", "mmbench@*", "mtl-mmbench*", "ccbench.*", "mmcr.*", "blink@rotations*")
@@ -221,6 +223,9 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
             "mme-realworld.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
             "mmmu-pro@setting=10,*": "AttributeError: 'float' object has no attribute 'strip'",
             "wilddoc.vlmevalkit": "AttributeError: 'float' object has no attribute 'decode'",
+            "visualpuzzles.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
+            "vlmsareblind.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
+            "puzzlevqa.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
         }.items()
     },
     "dude.vlmevalkit": dict.fromkeys(

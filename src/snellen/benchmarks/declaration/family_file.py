@@ -22,12 +22,13 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.judged import ACCURACY
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.declaration.published_parts import PublishedParts
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
@@ -122,6 +123,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     option: str = ""
     """Name of the option that chooses the file, where there are several; the first is the
     default."""
+    joined: bool = False
+    """Whether the files are the parts of one table."""
     held_out: dict[str, str] = {}
     """`Published.held_out`."""
     hidden: tuple[str, ...] = ()
@@ -141,6 +144,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """The group the mean of whose labels is the headline, each with the same weight."""
     question: str = ""
     """Asked of rows that have none."""
+    question_columns: tuple[str, ...] = ()
+    """Columns whose texts are the question, one after the other as they stand."""
     rules: dict[Rule, str] = {}
     """By rule, a function of Snellen: a parser of choices, `extract.published.official.parse_x`, or
     a formula that compares an open answer with the gold answers, `scoring.exact.equal_folded`.
@@ -172,13 +177,14 @@ def read_family(path: Path) -> Declaration:
         title=family.title,
         paper=family.paper,
         provenance=family.source,
-        data=_data(family),
+        data=_data(path.stem, family),
         aliases=_aliases(family),
         other_tools=family.elsewhere,
         group_by=family.groups,
         kind=family.kind,
         adjust=_adjust(family),
         question=family.question,
+        adjust_row=partial(_join_question, family.question_columns) if family.question_columns else None,
         requires=requires("text") if family.video else requires("text", "image"),
         template=_template(family),
         video=Video() if family.video else None,
@@ -192,7 +198,10 @@ def read_family(path: Path) -> Declaration:
     )
 
 
-def _data(family: DescribedFamily) -> Published:
+def _data(name: str, family: DescribedFamily) -> DataSource:
+    if family.joined:
+        each = [Published({}, {(): file.declared_file()}, columns=family.columns) for file in family.files]
+        return PublishedParts(name=name, parts=each)
     options = {family.option: tuple(file.value for file in family.files)} if family.option else {}
     files: dict[tuple[str, ...], PublishedFile | HubSplit] = {
         (file.value,) if options else (): file.declared_file() for file in family.files
@@ -270,7 +279,7 @@ def _headline(family: DescribedFamily) -> Headline:
     if family.sections:
         return Headline(summarise=partial(summarise_sections, family.groups[0], family.sections))
     if family.mean_over:
-        return group_mean(f"mean_of_{family.mean_over}", family.mean_over)
+        return group_mean(f"mean_of_{family.mean_over}s", family.mean_over)
     if family.unit:
         name = family.unit.headline
         return Headline(name=name, summarise=partial(summarise_units, name), sums=unit_sums)
@@ -289,6 +298,11 @@ def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -
 def _add_type(family: DescribedFamily, sample: Sample, row: Row) -> Sample:
     label = sample.groups.get(family.groups[0], "")
     return structs.replace(sample, groups={**sample.groups, TYPE: family.types.get(label, label)})
+
+
+def _join_question(columns: Sequence[str], row: Row) -> Row:
+    question = "".join(row.cells.get(column, "") for column in columns)
+    return structs.replace(row, cells={**row.cells, "question": question})
 
 
 def _add_unit(unit: UnitColumn, sample: Sample, row: Row) -> Sample:
