@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.differential import questions_choice as pools
@@ -19,6 +20,7 @@ _CLASS = "vlmeval/dataset/image_mcq.py, {}.evaluate"
 _SPATIAL = "vlmeval/dataset/utils/spatial_bench/cal_scores.py, eval_mcq_score"
 MINDCUBE = repository("mll-lab-nu/MindCube", "6d8fd9acdf5b80769373a21cdbfcf068ab356e0f")
 OMNISPATIAL = repository("qizekun/OmniSpatial", "208bac258d8671c6857b3be2834997936ba7fc51")
+EMMA = replace(repository("EMMA-Bench/EMMA", "50609fd4d7e4ce03124092b3862e10654b3b7cda"), script="authors_open")
 VISUALPUZZLES = repository("neulab/VisualPuzzles", "ee212f97864bde4f0b662acca8ec14534e2ce9a7", "Apache-2.0")
 NATURALBENCH = repository("Baiqi-Li/NaturalBench", "99676059da42c0094df345bb3333b1140a18483b")
 PATTERNS = (
@@ -255,6 +257,22 @@ def _area_cases() -> Iterator[Case]:
         yield Case(str(number), cells, style, write(said, "Forest", rest, "Housing"))
 
 
+def _emma_cases() -> Iterator[Case]:
+    """EMMA: choices, then open questions."""
+    columns = {"context": "", "category": ("Physics", "Coding"), "subject": ("Physics", "Coding")}
+    yield from choice_cases(_table(type="MCQ", **columns), pools.EXPERT, 2)()
+    first = 2 * len(list(styles_choice.styles()))
+    yield from open_cases(cells_of(one, type="Open", **columns), TERMS, turns=2, first=first)()
+
+
+TERMS = (
+    *COUNTS[:2],
+    open_question("What is x?", r"\frac{1}{2}|0.5", "0.4|2"),
+    open_question("Which molecule forms?", "methanol", "ethanol|methane"),
+    open_question("How large is the angle?", "-3.5", "3.5|-3.6"),
+)
+
+
 def lmms_eval_set(
     benchmark: str, module: str, process: str, cases: Any, metric: str, numbers: Mapping[str, Any], **given: Any
 ) -> Spec:
@@ -324,7 +342,6 @@ SPECS = (
         "OmniSpatialBench",
         _table(**_OMNISPATIAL),
         FOUR,
-        **{"task_type/Complex_Logic": "Complex_Logic_accuracy", "sub_task_type/Localization": "Localization_accuracy"},
     ),
     authors_set(
         "omnispatial",
@@ -360,6 +377,14 @@ SPECS = (
         pools.LETTERS,
         split="Eval_Real",
         category=("geometry__length", "geometry__angle"),
+    ),
+    authors_set(
+        "emma",
+        "emma",
+        EMMA,
+        "evaluation/evaluate.py and utils.py, fast_extract_answer and is_equal",
+        _emma_cases,
+        {"accuracy": "mean"},
     ),
     authors_set(
         "naturalbench",

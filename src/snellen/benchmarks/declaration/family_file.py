@@ -160,6 +160,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Further formulas of open answers, by the name of their metric."""
     counts_missing: tuple[str, ...] = ()
     """`Declaration.counts_missing`."""
+    max_new_tokens: int | None = None
+    """Of replies that think first: `Declaration.max_new_tokens`."""
     types: dict[str, str] = {}
     """The type of each label of the first of `groups`: VLMEvalKit's headline is their mean."""
     sections: dict[str, tuple[str, ...]] = {}
@@ -187,6 +189,7 @@ def read_family(path: Path) -> Declaration:
         adjust_row=partial(_join_question, family.question_columns) if family.question_columns else None,
         requires=requires("text") if family.video else requires("text", "image"),
         template=_template(family),
+        max_new_tokens=family.max_new_tokens,
         video=Video() if family.video else None,
         scoring=_open_scoring(family) if _is_open(family) else _choice_scoring(family),
         headline=_headline(family),
@@ -225,11 +228,11 @@ def _template(family: DescribedFamily) -> PromptTemplate | None:
 
 
 def _is_open(family: DescribedFamily) -> bool:
-    return OWN in family.rules or (family.kind == "open" and bool(family.rules))
+    return OWN in family.rules or (family.kind == "open" and bool(set(family.rules.values()) - {NO_RULE}))
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
-    grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items()}
+    grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items() if name != NO_RULE}
     rules = open_rules(
         grades.get("snellen", EQUALITY.grade),
         parse=parse_final if OWN in family.rules else EQUALITY.parse,
@@ -237,8 +240,8 @@ def _open_scoring(family: DescribedFamily) -> RuleScoring:
         vlmevalkit=grades.get("vlmevalkit"),
         secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
     )
-    if OWN not in family.rules:
-        rules = {rule: rules[rule] for rule in (OWN, *family.rules)}
+    known = rules if OWN in family.rules else (OWN, *family.rules)
+    rules = {rule: rules[rule] for rule in known if family.rules.get(rule) != NO_RULE}
     return open_answers(family.headline or ACCURACY, rules)
 
 
