@@ -40,7 +40,8 @@ def module_of(path: str) -> Any:
     """The module of a task, from its file, without the package's own list of tasks."""
     file = CHECKOUT / "lmms_eval" / "tasks" / path
     made = importlib.util.spec_from_file_location(f"task_{file.parent.name}", file)
-    assert made is not None and made.loader is not None
+    assert made is not None
+    assert made.loader is not None
     module = importlib.util.module_from_spec(made)
     made.loader.exec_module(module)
     return module

@@ -60,9 +60,7 @@ def written_row(column: str = "question", **columns: Any) -> Cells:
 
 def _turn(columns: Mapping[str, Any], number: int) -> dict[str, Any]:
     """The columns of a row: one with several values takes them in turn."""
-    return {
-        name: value[number % len(value)] if isinstance(value, tuple) else value for name, value in columns.items()
-    }
+    return {name: value[number % len(value)] if isinstance(value, tuple) else value for name, value in columns.items()}
 
 
 def _vlmevalkit(benchmark: str, dataset: str, where: str, cases: Any, **given: Any) -> Spec:
@@ -134,7 +132,7 @@ def _flipped_cases() -> Iterator[Case]:
     every = list(styles_choice.styles())
     number = 0
     for turn in range(2):
-        for position, (style, _) in enumerate(every):
+        for position in range(len(every)):
             question = pools.PAIRS[(position + turn) % len(pools.PAIRS)]
             qid = f"Q{turn}{position:06d}"
             for place, suffix in enumerate(("", "-1", "-flip", "-flip-1")):
@@ -337,12 +335,7 @@ SPECS = (
         choice_cases(written_row("input_prompt", category=("rotation", "among")), pools.BRICKS),
         {"accuracy": "mean"},
     ),
-    _spatial(
-        "omnispatial",
-        "OmniSpatialBench",
-        _table(**_OMNISPATIAL),
-        FOUR,
-    ),
+    _spatial("omnispatial", "OmniSpatialBench", _table(**_OMNISPATIAL), FOUR),
     authors_set(
         "omnispatial",
         "omnispatial",
@@ -392,12 +385,7 @@ SPECS = (
         NATURALBENCH,
         "naturalbench_vqa.py, extract_answer and get_scores",
         _four_cases,
-        {
-            "group_accuracy": "G_Acc",
-            "question_accuracy": "Q_Acc",
-            "image_accuracy": "I_Acc",
-            "accuracy": "Acc",
-        },
+        {"group_accuracy": "G_Acc", "question_accuracy": "Q_Acc", "image_accuracy": "I_Acc", "accuracy": "Acc"},
     ),
     _vlmevalkit(
         "corecognition",

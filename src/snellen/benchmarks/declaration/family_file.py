@@ -151,8 +151,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     a formula that compares an open answer with the gold answers, `scoring.exact.equal_folded`.
 
     With a formula for `snellen` all questions are open, and the other rules compare by it unless
-    they name one; with `kind = "open"` and none for `snellen` it is equality. VLMEvalKit's parser of all choices needs no name; `none` if it has another that
-    is not restated here.
+    they name one; with `kind = "open"` and none for `snellen` it is equality. VLMEvalKit's parser
+    of all choices needs no name; `none` for a rule that is not restated here.
     """
     yes_no: dict[Rule, str] = {}
     """By rule, its parser of yes and no, where rows ask for them among choices."""

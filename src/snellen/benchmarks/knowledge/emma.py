@@ -61,6 +61,8 @@ def equal_emma(answer: str, gold: str) -> bool:
     """The authors' `is_equal`."""
     said, right = answer.lower().strip(), gold.lower().strip()
     numbers = [_DIGITS[word] for word in said.replace("-", " ").split() if word in _DIGITS]
+    if said.isdecimal():  # also in other scripts
+        numbers = [str(int(said))]
     return said == right or numbers == [right] or mathematics.equal_official(said, right)
 
 

@@ -13,7 +13,6 @@ the index. `--rule official` is the authors' `extract_answer`, which VLMEvalKit 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from msgspec import structs
 

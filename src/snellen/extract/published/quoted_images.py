@@ -114,7 +114,9 @@ def _announced_text(text: str, options: Mapping[str, str]) -> str:
 def parse_mindcube(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The last capital before a full stop, else by the tag, a label's forms, the last line."""
     section = _ANSWER_TAG.search(reply)
-    label = _last(reply, (_BEFORE_STOP,)) or (_last(section[1], _IN_TAG) if section else "") or _last(reply, _LABEL_FORMS)
+    label = (
+        _last(reply, (_BEFORE_STOP,)) or (_last(section[1], _IN_TAG) if section else "") or _last(reply, _LABEL_FORMS)
+    )
     if not label:
         found = filter(None, map(_LONE_LETTER.search, reversed(reply.split("\n"))))
         label = next((one[1] for one in found), "")
@@ -165,7 +167,7 @@ def _match_template(reply: str, known: Sequence[str]) -> str:
     for mark in _MARKUP:
         text = text.replace(mark, "")
     text = text.strip()
-    if len(text.split()) < 2:  # noqa: PLR2004 - one word
+    if len(text.split()) < 2:
         said = [_FIRST_PART.split(text)[0]]
     else:
         said = [found[1] for form in _CORE_FORMS if (found := form.search(text))]
