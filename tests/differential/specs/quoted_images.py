@@ -21,7 +21,7 @@ _SPATIAL = "vlmeval/dataset/utils/spatial_bench/cal_scores.py, eval_mcq_score"
 MINDCUBE = repository("mll-lab-nu/MindCube", "6d8fd9acdf5b80769373a21cdbfcf068ab356e0f")
 OMNISPATIAL = repository("qizekun/OmniSpatial", "208bac258d8671c6857b3be2834997936ba7fc51")
 EMMA = replace(repository("EMMA-Bench/EMMA", "50609fd4d7e4ce03124092b3862e10654b3b7cda"), script="authors_open")
-VISUALPUZZLES = repository("neulab/VisualPuzzles", "ee212f97864bde4f0b662acca8ec14534e2ce9a7", "Apache-2.0")
+VISUALPUZZLES = repository("neulab/VisualPuzzles", "ee212f97864bde4f0b662acca8ec14534e2ce9a7", "MIT")
 NATURALBENCH = repository("Baiqi-Li/NaturalBench", "99676059da42c0094df345bb3333b1140a18483b")
 PATTERNS = (
     *("grid_number", "size_grid", "rectangle_height_color", "shape_size_hexagon", "rectangle_height_number"),
