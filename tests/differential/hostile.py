@@ -223,9 +223,6 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
             "mme-realworld.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
             "mmmu-pro@setting=10,*": "AttributeError: 'float' object has no attribute 'strip'",
             "wilddoc.vlmevalkit": "AttributeError: 'float' object has no attribute 'decode'",
-            "visualpuzzles.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
-            "vlmsareblind.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
-            "puzzlevqa.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
         }.items()
     },
     "dude.vlmevalkit": dict.fromkeys(

@@ -9,14 +9,13 @@ from typing import Any
 from tests.differential import questions_choice as pools
 from tests.differential import styles_choice, styles_open, styles_yes_no
 from tests.differential.oracle_list import LMMS_EVAL, VLMEVALKIT
-from tests.differential.sets import Case, Spec
-from tests.differential.specs.choices import Cells, choice_cases, vlmevalkit_set
+from tests.differential.sets import CLOSE, Case, Spec
+from tests.differential.specs.choices import Cells, choice_cases
 from tests.differential.specs.choices_authors import authors_set, repository
-from tests.differential.specs.open_answers import VLMEVALKIT_OPEN, alone, cells_of, one
+from tests.differential.specs.open_answers import cells_of, one
 from tests.differential.styles_choice import Choice
 from tests.differential.styles_open import open_cases, open_question
 
-_CLASS = "vlmeval/dataset/image_mcq.py, {}.evaluate"
 _SPATIAL = "vlmeval/dataset/utils/spatial_bench/cal_scores.py, eval_mcq_score"
 MINDCUBE = repository("mll-lab-nu/MindCube", "6d8fd9acdf5b80769373a21cdbfcf068ab356e0f")
 OMNISPATIAL = repository("qizekun/OmniSpatial", "208bac258d8671c6857b3be2834997936ba7fc51")
@@ -75,6 +74,37 @@ def _vlmevalkit(benchmark: str, dataset: str, where: str, cases: Any, **given: A
     )
 
 
+MEMORY = replace(VLMEVALKIT, script="vlmevalkit_memory")
+"""Its classes over tables in memory, which evaluate every row by itself in no time."""
+_MCQ = ("ImageMCQDataset",)
+
+
+def _memory(
+    benchmark: str,
+    dataset: str,
+    file: str,
+    classes: tuple[str, ...],
+    cases: Any,
+    metrics: Mapping[str, str],
+    *,
+    leads: str,
+    where: str = "",
+    close: float = CLOSE,
+    **given: Any,
+) -> Spec:
+    """A set judged by a class of VLMEvalKit out of its module."""
+    return _vlmevalkit(
+        benchmark,
+        dataset,
+        where or f"vlmeval/dataset/{file}, {classes[-1]}.evaluate",
+        cases,
+        oracle=MEMORY,
+        arguments={"dataset": dataset, "file": file, "classes": classes, "leads": leads, **given},
+        metrics=metrics,
+        close=close,
+    )
+
+
 def _spatial(benchmark: str, dataset: str, cells: Cells, pool: tuple[Choice, ...], **metrics: str) -> Spec:
     return _vlmevalkit(
         benchmark,
@@ -96,25 +126,21 @@ _PUZZLES = {"category": KINDS, "difficulty": LEVELS}
 
 
 def _puzzles(benchmark: str, dataset: str, cases: Any, fillers: tuple[Mapping[str, str], ...]) -> Spec:
-    """A set whose rows VLMEvalKit evaluates one by one, each beside wrong ones of every group."""
+    """A set whose rows are evaluated one by one, each beside wrong ones of every group."""
     cells = {"question": "q", "options": "['u', 'v', 'w', 'x']", "answer": "A" if benchmark[0] == "v" else "u"}
-    return _vlmevalkit(
+    return _memory(
         benchmark,
         dataset,
-        _CLASS.format(dataset),
+        "image_mcq.py",
+        (*_MCQ, dataset),
         cases,
-        oracle=VLMEVALKIT_OPEN,
-        arguments={
-            "how": "alone",
-            "dataset": dataset,
-            "metric": "hit/0",
-            "leads": ("acc/0", ["acc/0"], 1),
-            "fillers": [
-                {"id": str(90000 + n), "reply": "qqqq", "verdict": "", "cells": {**cells, **one}}
-                for n, one in enumerate(fillers)
-            ],
-        },
-        metrics={"accuracy": "acc/0"},
+        {"accuracy": "acc/0"},
+        leads="acc/0",
+        metric="hit/0",
+        fillers=[
+            {"id": str(90000 + n), "reply": "qqqq", "verdict": "", "cells": {**cells, **one}}
+            for n, one in enumerate(fillers)
+        ],
     )
 
 
@@ -312,20 +338,29 @@ SPECS = (
         metrics={"accuracy": "Accuracy (%)/0"},
         headline="Accuracy (%)/0",
     ),
-    _vlmevalkit(
+    _memory(
         "3dsrbench",
         "3DSRBench",
-        _CLASS.format("_3DSRBench"),
+        "image_mcq.py",
+        (*_MCQ, "_3DSRBench"),
         _flipped_cases,
-        arguments={"dataset": "3DSRBench", "scale": 100, "leads": ("flip_circ_eval|Overall", ["Overall/3"], 100)},
-        metrics={"flip_circular_accuracy": "Overall/3", "accuracy": "Overall/0"},
+        {"flip_circular_accuracy": "Overall/3", "accuracy": "Overall/0"},
+        leads="Overall/3",
+        scale=100,
     ),
-    _spatial(
+    _memory(
         "mindcube",
         "MindCubeBench_tiny_raw_qa",
-        written_row("input_prompt", question="Where is it?", category=("rotation", "among", "around")),
-        pools.BRICKS,
-        **{"category/among": "among_accuracy"},
+        "mindcubebench.py",
+        ("MindCubeBench",),
+        choice_cases(
+            written_row("input_prompt", question="Where is it?", category=("rotation", "among", "around")), pools.BRICKS
+        ),
+        {"accuracy": "overall", "category/among": "among_accuracy"},
+        leads="overall",
+        where=_SPATIAL,
+        metric="overall",
+        factor=0.01,
     ),
     authors_set(
         "mindcube",
@@ -335,7 +370,18 @@ SPECS = (
         choice_cases(written_row("input_prompt", category=("rotation", "among")), pools.BRICKS),
         {"accuracy": "mean"},
     ),
-    _spatial("omnispatial", "OmniSpatialBench", _table(**_OMNISPATIAL), FOUR),
+    _memory(
+        "omnispatial",
+        "OmniSpatialBench",
+        "omnispatialbench.py",
+        ("OmniSpatialBench",),
+        choice_cases(_table(**_OMNISPATIAL), FOUR),
+        {"accuracy": "overall"},
+        leads="overall",
+        where=_SPATIAL,
+        metric="overall",
+        factor=0.01,
+    ),
     authors_set(
         "omnispatial",
         "omnispatial",
@@ -364,12 +410,15 @@ SPECS = (
         choice_cases(listed_row(by_text=True, category=PATTERNS), pools.GENERATOR),
         tuple({"category": kind} for kind in PATTERNS),
     ),
-    vlmevalkit_set(
+    _memory(
         "visonlyqa",
         "VisOnlyQA-VLMEvalKit",
-        pools.LETTERS,
-        split="Eval_Real",
-        category=("geometry__length", "geometry__angle"),
+        "image_mcq.py",
+        _MCQ,
+        choice_cases(_table(split="Eval_Real", category=("geometry__length", "geometry__angle")), pools.LETTERS),
+        {"accuracy": "Overall", "category/geometry__angle": "geometry__angle"},
+        leads="Overall",
+        scale=100,
     ),
     authors_set(
         "emma",
@@ -387,51 +436,58 @@ SPECS = (
         _four_cases,
         {"group_accuracy": "G_Acc", "question_accuracy": "Q_Acc", "image_accuracy": "I_Acc", "accuracy": "Acc"},
     ),
-    _vlmevalkit(
+    _memory(
         "corecognition",
         "CoreCognition",
-        "vlmeval/dataset/utils/corecognition.py, CoreCognition_eval",
+        "image_vqa.py",
+        ("CoreCognition",),
         _core_cases,
-        arguments={"dataset": "CoreCognition", "column": "correct"},
-        metrics={"accuracy": "Overall"},
-        headline="Overall",
+        {"accuracy": "Overall"},
+        leads="Overall",
         close=0.005,
     ),
-    vlmevalkit_set("omnimedvqa", "OmniMedVQA", pools.MEDICINE, category=("Modality Recognition", "Lesion Grading")),
-    alone(
+    _memory(
+        "omnimedvqa",
+        "OmniMedVQA",
+        "image_mcq.py",
+        (*_MCQ, "OmniMedVQA"),
+        choice_cases(_table(category=("Modality Recognition", "Lesion Grading")), pools.MEDICINE),
+        {"accuracy": "Overall"},
+        leads="Overall",
+        scale=100,
+    ),
+    _memory(
         "countbench",
         "CountBenchQA",
-        cells_of(one),
-        "image_vqa.py, CountBenchQA.evaluate",
-        metrics={"accuracy": "accuracy"},
+        "image_vqa.py",
+        ("CountBenchQA",),
+        open_cases(cells_of(one), COUNTS),
+        {"accuracy": "accuracy"},
+        leads="accuracy",
         metric="accuracy",
         factor=0.01,
-        fillers=(),
-        questions=COUNTS,
     ),
-    _vlmevalkit(
+    _memory(
         "vlmsareblind",
         "VLMBlind",
-        _CLASS.format("VLMBlind"),
+        "image_mcq.py",
+        (*_MCQ, "VLMBlind"),
         _blind_cases,
-        oracle=VLMEVALKIT_OPEN,
-        arguments={"how": "alone", "dataset": "VLMBlind", "metric": "{task}", "scale": 100, "leads": ("", [], 1)},
-        metrics={f"task/{task}": task for task, *_ in BLIND},
+        {f"task/{task}": task for task, *_ in BLIND},
+        leads="",
+        metric="{task}",
+        scale=100,
     ),
-    _vlmevalkit(
+    _memory(
         "xlrs-bench",
         "XLRS-Bench-lite",
-        _CLASS.format("XLRSBench"),
+        "image_mcq.py",
+        (*_MCQ, "XLRSBench"),
         _area_cases,
-        oracle=VLMEVALKIT_OPEN,
-        arguments={
-            "how": "alone",
-            "dataset": "XLRS-Bench-lite",
-            "metric": "Overall micro",
-            "scale": 100,
-            "leads": ("Overall macro", ["Overall macro"], 100),
-        },
-        metrics={"mean_of_tasks": "Overall macro", "accuracy": "Overall micro"},
+        {"mean_of_tasks": "Overall macro", "accuracy": "Overall micro"},
+        leads="Overall macro",
+        metric="Overall micro",
+        scale=100,
     ),
     lmms_eval_set(
         "pixmocount",
