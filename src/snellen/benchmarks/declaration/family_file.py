@@ -240,8 +240,9 @@ def _open_scoring(family: DescribedFamily) -> RuleScoring:
         vlmevalkit=grades.get("vlmevalkit"),
         secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
     )
-    known = rules if OWN in family.rules else (OWN, *family.rules)
-    rules = {rule: rules[rule] for rule in known if family.rules.get(rule) != NO_RULE}
+    lacking = {rule for rule, name in family.rules.items() if name == NO_RULE}
+    known = set(rules) if OWN in family.rules else {OWN, *family.rules}
+    rules = {rule: parsers for rule, parsers in rules.items() if rule in known - lacking}
     return open_answers(family.headline or ACCURACY, rules)
 
 

@@ -94,7 +94,7 @@ def summarise_units(headline: str, context: SummaryContext, records: Sequence[Re
 
 def further_units(
     summary: Summary,
-    units: Mapping[str, Callable[[Record], object]],
+    units: Mapping[str, Callable[[Record], str]],
     context: SummaryContext,
     records: Sequence[Record],
 ) -> Summary:
@@ -105,8 +105,8 @@ def further_units(
     scored = apply_failure_policy(records, context.failures)
     metrics = dict(summary.metrics)
     for name, unit in units.items():
-        right = all_right(scored, lambda record, unit=unit: str(unit(record)))
-        cluster_of_unit = dict(zip(map(str, map(unit, records)), cluster_samples(records), strict=True))
+        right = all_right(scored, unit)
+        cluster_of_unit = dict(zip(map(unit, records), cluster_samples(records), strict=True))
         metrics[name] = mean_metric(name, list(right.values()), [cluster_of_unit[one] for one in right])
     return msgspec.structs.replace(summary, metrics=metrics)
 

@@ -31,9 +31,9 @@ from snellen.prompts.choice import PromptTemplate
 HEADLINE = "group_accuracy"
 _GROUP = 4
 _URL = "https://huggingface.co/datasets/BaiqiL/NaturalBench/resolve/main/NaturalBenchDataset.tsv"
-_HALVES: Mapping[str, Callable[[Record], object]] = {
-    "question_accuracy": lambda record: int(record.id) // 2,
-    "image_accuracy": lambda record: (int(record.id) // _GROUP, int(record.id) % 2),
+_HALVES: Mapping[str, Callable[[Record], str]] = {
+    "question_accuracy": lambda record: str(int(record.id) // 2),
+    "image_accuracy": lambda record: f"{int(record.id) // _GROUP}/{int(record.id) % 2}",
 }
 
 
