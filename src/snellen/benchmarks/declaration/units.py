@@ -93,10 +93,7 @@ def summarise_units(headline: str, context: SummaryContext, records: Sequence[Re
 
 
 def further_units(
-    summary: Summary,
-    units: Mapping[str, Callable[[Record], str]],
-    context: SummaryContext,
-    records: Sequence[Record],
+    summary: Summary, units: Mapping[str, Callable[[Record], str]], context: SummaryContext, records: Sequence[Record]
 ) -> Summary:
     """The summary with the accuracies over further units, by the name of the metric; none where it
     has no headline."""

@@ -7,7 +7,8 @@ A row of this form (made up): index 0, question "Is the dog on the sofa?", type 
 Oddities: four consecutive rows are a group: the first question about both images, then the second,
 with the answers yes, no, no, yes. 7,600 rows make 1,900 groups. The headline is the authors' group
 accuracy: all four right; a question or an image is right if both its rows are. They are found by
-the index, and not counted without one. `--rule official` is the authors' `extract_answer`, which VLMEvalKit and lmms-eval copy.
+the index, and not counted without one. `--rule official` is the authors' `extract_answer`, which
+VLMEvalKit and lmms-eval copy.
 """
 
 from __future__ import annotations
