@@ -34,6 +34,8 @@ WHOLE: Mapping[str, Callable[[Case], object]] = {
     "mmbench*.vlmevalkit": lambda case: int(case.id) % STRIDE,
     "mmvp.vlmevalkit": lambda case: (int(case.id) - 1) // 2,
     "hrbench*.vlmevalkit": lambda case: int(case.id) // 4,
+    "3dsrbench.vlmevalkit": lambda case: case.cells["qid"][:8],
+    "naturalbench.authors": lambda case: int(case.id) // 4,
 }
 """Sets whose numbers are about several rows together, to what those of one question share: its
 rotations, its pictures, its steps."""

@@ -193,6 +193,8 @@ GROUPED = (
     "cg-bench*",
     "hrbench*.vlmevalkit",
     "cc-ocr.vlmevalkit",
+    "3dsrbench.vlmevalkit",
+    "naturalbench.authors",
 )
 """Sets whose rows belong together, or have ids of another kind."""
 ROTATED = ("mmbench.*", "mmbench@*", "mtl-mmbench*", "ccbench.*", "mmcr.*", "blink@rotations*")

@@ -42,3 +42,11 @@ MEGA_BENCH_AUTHORS = Oracle(
 )
 """Wants sympy 1.13.2 with antlr4-python3-runtime 4.11, regex, rapidfuzz, Unidecode and numpy; its
 fonts, requests and maps are not needed."""
+LMMS_EVAL = Oracle(
+    script="lmms_eval",
+    repository="EvolvingLMMs-Lab/lmms-eval",
+    commit="75571cfe0fa36ca5ec2e6aa2bb268f9d38295af3",
+    licence="Apache-2.0 and MIT",
+    checkout="lmms-eval",
+)
+"""The functions of a task, as the framework calls them."""

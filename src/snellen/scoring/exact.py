@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Sequence
+
+_BRACKETS = re.compile(r"\([^)]*\)|（[^）]*）")
+_CHINESE_SIGNS = "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～、，。；：《》？【】（）"
+_SIGNS_TO_SPACES = str.maketrans(dict.fromkeys(string.punctuation + _CHINESE_SIGNS, " "))
+_ALIASES = {
+    **dict.fromkeys(("yeah", "yep", "true", "是", "是的", "有", "包含", "可以", "能", "会", "正常"), "yes"),
+    **dict.fromkeys(("nope", "false", "否", "不是", "没有", "无", "不包含", "不能", "不会", "不可以"), "no"),
+    **dict.fromkeys(("不正常", "异常"), "no"),
+    "x ray": "xray",
+}
 
 
 def equal_converted(answer: str, golds: Sequence[str]) -> bool:
@@ -34,6 +46,35 @@ def contains_gold_authors(answer: str, golds: Sequence[str]) -> bool:
     gold with a dot never matches."""
     bare_answer = _normalise(answer)
     return any(gold.strip().lower() in bare_answer for gold in golds if gold.strip())
+
+
+def contains_as_written(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer contains a gold as it is written, inside longer words and numbers too
+    (CountBenchQA in VLMEvalKit)."""
+    return any(gold in answer for gold in golds)
+
+
+def equal_first_number(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the first digits of the answer are those of a gold; without digits, whether the trimmed
+    texts are equal (PixMo-Count in lmms-eval)."""
+    return any(_first_digits(answer) == _first_digits(gold) for gold in golds)
+
+
+def _first_digits(text: str) -> str:
+    found = re.search(r"\d+", text)
+    return found[0] if found else text.strip()
+
+
+def equal_slake(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer equals a gold in small letters without punctuation and brackets, where words
+    for yes and no in English and Chinese are one (SLAKE in lmms-eval)."""
+    return _without_signs(answer) in set(map(_without_signs, golds))
+
+
+def _without_signs(text: str) -> str:
+    bare = _BRACKETS.sub(" ", text.strip().lower()).translate(_SIGNS_TO_SPACES)
+    words = " ".join(bare.split())
+    return _ALIASES.get(words, words)
 
 
 def _normalise(text: str) -> str:

@@ -32,7 +32,7 @@ from authors_open import CHECKOUTS, Row, defined, names_of, source
 Credits = Sequence[float | None]
 Found = tuple[Credits, Mapping[str, float]]
 LETTERS = "ABCDEFGHIJ"
-DRAWS = ("mmmu", "mmmu-pro", "vmcbench", "cmmmu")
+DRAWS = ("mmmu", "mmmu-pro", "vmcbench", "cmmmu", "visualpuzzles")
 """Scorers that draw an option at random where a reply names none."""
 
 
@@ -483,6 +483,54 @@ def holmes(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     return [float(one["Correct"]) for one in judged], {}
 
 
+def mindcube(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    read = names_of(source("MindCube", "src", "evaluation", "core", "extractors.py"), "mindcube")["extract_answer"]
+    return [float(read(row["reply"]) == row["cells"]["answer"]) for row in rows], {}
+
+
+def omnispatial(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """The two lines of the script for `--eval_type re`."""
+    text = source("OmniSpatial", "api_eval.py")
+    found = re.search(r"( +PATTERN = re\.compile.+\n +pred_letter = .+\n)", text)
+    assert found is not None
+    code = compile(textwrap.dedent(found[1]), "omnispatial", "exec")
+
+    def letter(reply: str) -> str:
+        names: dict[str, Any] = {"re": re, "response": reply}
+        exec(code, names)
+        return str(names["pred_letter"])
+
+    return [float(letter(row["reply"]) == row["cells"]["answer"]) for row in rows], {}
+
+
+def visualpuzzles(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`VisualPuzzles_process_result` of the authors' copy of lmms-eval."""
+    text = source("VisualPuzzles", "lmms-eval", "lmms_eval", "tasks", "VisualPuzzles", "utils.py")
+    lot = _Lot(42)
+    names = defined(text, "parse_response", "VisualPuzzles_process_result", re=re, random=lot)
+
+    def credit(row: Row) -> float | None:
+        lot.drawn = False
+        cells = row["cells"]
+        options = ast.literal_eval(cells["options"]) if cells["options"] else None
+        doc = {"options": options, "answer": cells["answer"]}
+        right = names["VisualPuzzles_process_result"](doc, [row["reply"]])["exact_match"]
+        return None if lot.drawn else float(right)
+
+    return [credit(row) for row in rows], {}
+
+
+def naturalbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`extract_answer` for each row, and `get_scores` over groups of four."""
+    names = defined(source("NaturalBench", "naturalbench_vqa.py"), "extract_answer", "get_scores", re=re)
+    said = [names["extract_answer"](row["reply"], row["cells"]["type"]) for row in rows]
+    golds = [{"Yes": 1, "A": 1}.get(row["cells"]["answer"], 0) for row in rows]
+    scores = names["get_scores"]([said[start : start + 4] for start in range(0, len(said), 4)])
+    return [float(one == gold) for one, gold in zip(said, golds, strict=True)], {
+        name: 100 * value for name, value in scores.items()
+    }
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "blink": blink,
     "scienceqa": scienceqa,
@@ -505,6 +553,10 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "vmcbench": vmcbench,
     "cmmmu": cmmmu,
     "holmes": holmes,
+    "mindcube": mindcube,
+    "omnispatial": omnispatial,
+    "visualpuzzles": visualpuzzles,
+    "naturalbench": naturalbench,
 }
 
 

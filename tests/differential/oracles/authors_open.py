@@ -353,6 +353,22 @@ def screenspot_pro(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
     return [float(one["correctness"] == "correct") for one in results], metrics
 
 
+def emma(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
+    """`fast_extract_answer` and `is_equal`, as `gen_true_false` calls them."""
+    equal = names_of(source("EMMA", "evaluation", "utils.py"), "utils")
+    extract = defined(source("EMMA", "evaluation", "evaluate.py"), "fast_extract_answer", **equal)
+
+    def credit(row: Row) -> float:
+        cells = row["cells"]
+        if not row["reply"]:
+            return 0.0
+        answer = extract["fast_extract_answer"](row["reply"])
+        golds = (cells["answer"], cells.get(cells["answer"], cells["answer"]))
+        return float(any(equal["is_equal"](answer, gold) for gold in golds))
+
+    return list(map(credit, rows))
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "vqa": vqa,
     "textvqa": textvqa,
@@ -365,6 +381,7 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "mmlongbench": mmlongbench,
     "mathvista": mathvista,
     "mathvision": mathvision,
+    "emma": emma,
     "ccocr": ccocr,
     "screenspot": screenspot,
     "screenspot_pro": screenspot_pro,

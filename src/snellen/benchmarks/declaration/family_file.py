@@ -22,22 +22,27 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
+from snellen.benchmarks.declaration.judged import ACCURACY
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.declaration.published_parts import PublishedParts
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
+from snellen.benchmarks.declaration.units import summarise_units, unit_sums
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
-from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
+from snellen.benchmarks.protocol.flows import EQUALITY
+from snellen.benchmarks.protocol.parsers import OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import requires
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.download import RemoteFile
+from snellen.extract.open_text import parse_final
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
@@ -98,6 +103,15 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
         return PublishedFile(self.name or self.url.rsplit("/", 1)[-1], remote, hub, self.made)
 
 
+class UnitColumn(Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions whose cells in a column begin alike are a unit, right if all of them are."""
+
+    column: str
+    headline: str
+    length: int | None = None
+    """How much of the cell names the unit; None: all of it."""
+
+
 class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """The fields of a file. An example row, and what is odd in the data, are its comments."""
 
@@ -109,6 +123,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     option: str = ""
     """Name of the option that chooses the file, where there are several; the first is the
     default."""
+    joined: bool = False
+    """Whether the files are the parts of one table."""
     held_out: dict[str, str] = {}
     """`Published.held_out`."""
     hidden: tuple[str, ...] = ()
@@ -120,20 +136,32 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     elsewhere: dict[str, OtherToolName] = {}
     """Names of ours that mean something else in another tool, in lower case."""
     video: bool = False
+    columns: dict[str, str] = {}
+    """`Published.columns`."""
+    unit: UnitColumn | None = None
+    """Which questions count together, where that is the headline."""
+    mean_over: str = ""
+    """The group the mean of whose labels is the headline, each with the same weight."""
     question: str = ""
     """Asked of rows that have none."""
+    question_columns: tuple[str, ...] = ()
+    """Columns whose texts are the question, one after the other as they stand."""
     rules: dict[Rule, str] = {}
     """By rule, a function of Snellen: a parser of choices, `extract.published.official.parse_x`, or
     a formula that compares an open answer with the gold answers, `scoring.exact.equal_folded`.
 
     With a formula for `snellen` all questions are open, and the other rules compare by it unless
-    they name one. VLMEvalKit's parser of all choices needs no name; `none` if it has another that
-    is not restated here.
+    they name one; with `kind = "open"` and none for `snellen` it is equality. VLMEvalKit's parser
+    of all choices needs no name; `none` for a rule that is not restated here.
     """
+    yes_no: dict[Rule, str] = {}
+    """By rule, its parser of yes and no, where rows ask for them among choices."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
     counts_missing: tuple[str, ...] = ()
     """`Declaration.counts_missing`."""
+    max_new_tokens: int | None = None
+    """Of replies that think first: `Declaration.max_new_tokens`."""
     types: dict[str, str] = {}
     """The type of each label of the first of `groups`: VLMEvalKit's headline is their mean."""
     sections: dict[str, tuple[str, ...]] = {}
@@ -151,17 +179,19 @@ def read_family(path: Path) -> Declaration:
         title=family.title,
         paper=family.paper,
         provenance=family.source,
-        data=_data(family),
+        data=_data(path.stem, family),
         aliases=_aliases(family),
         other_tools=family.elsewhere,
         group_by=family.groups,
         kind=family.kind,
         adjust=_adjust(family),
         question=family.question,
+        adjust_row=partial(_join_question, family.question_columns) if family.question_columns else None,
         requires=requires("text") if family.video else requires("text", "image"),
         template=_template(family),
+        max_new_tokens=family.max_new_tokens,
         video=Video() if family.video else None,
-        scoring=_open_scoring(family) if OWN in family.rules else _choice_scoring(family),
+        scoring=_open_scoring(family) if _is_open(family) else _choice_scoring(family),
         headline=_headline(family),
         rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)} if family.types else {},
         counts_missing=family.counts_missing,
@@ -171,12 +201,15 @@ def read_family(path: Path) -> Declaration:
     )
 
 
-def _data(family: DescribedFamily) -> Published:
+def _data(name: str, family: DescribedFamily) -> DataSource:
+    if family.joined:
+        each = [Published({}, {(): file.declared_file()}, columns=family.columns) for file in family.files]
+        return PublishedParts(name=name, parts=each)
     options = {family.option: tuple(file.value for file in family.files)} if family.option else {}
     files: dict[tuple[str, ...], PublishedFile | HubSplit] = {
         (file.value,) if options else (): file.declared_file() for file in family.files
     }
-    return Published(options, files, family.held_out)
+    return Published(options, files, family.held_out, family.columns)
 
 
 def _aliases(family: DescribedFamily) -> dict[str, Mapping[str, str]]:
@@ -194,15 +227,23 @@ def _template(family: DescribedFamily) -> PromptTemplate | None:
     return family.prompt.fill_template(DEFAULT_TEMPLATE)
 
 
+def _is_open(family: DescribedFamily) -> bool:
+    return OWN in family.rules or (family.kind == "open" and bool(set(family.rules.values()) - {NO_RULE}))
+
+
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
-    grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items()}
+    grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items() if name != NO_RULE}
     rules = open_rules(
-        grades["snellen"],
+        grades.get("snellen", EQUALITY.grade),
+        parse=parse_final if OWN in family.rules else EQUALITY.parse,
         official=grades.get("official"),
         vlmevalkit=grades.get("vlmevalkit"),
         secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
     )
-    return open_answers(family.headline, rules)
+    lacking = {rule for rule, name in family.rules.items() if name == NO_RULE}
+    known = set(rules) if OWN in family.rules else {OWN, *family.rules}
+    rules = {rule: parsers for rule, parsers in rules.items() if rule in known - lacking}
+    return open_answers(family.headline or ACCURACY, rules)
 
 
 def _choice_scoring(family: DescribedFamily) -> RuleScoring:
@@ -212,9 +253,12 @@ def _choice_scoring(family: DescribedFamily) -> RuleScoring:
         of_tool = None
     elif vlmevalkit:
         of_tool = PARSERS[VLMEVALKIT]._replace(choice=_function(vlmevalkit))
-    return choices(
-        official=ParserSet(_function(official)) if official else None, vlmevalkit=of_tool, circular=family.circular
-    )
+    if of_tool and VLMEVALKIT in family.yes_no:
+        of_tool = of_tool._replace(yes_no=_function(family.yes_no[VLMEVALKIT]))
+    of_authors = ParserSet(_function(official)) if official else None
+    if of_authors and OFFICIAL in family.yes_no:
+        of_authors = of_authors._replace(yes_no=_function(family.yes_no[OFFICIAL]))
+    return choices(official=of_authors, vlmevalkit=of_tool, circular=family.circular)
 
 
 def _function(name: str) -> Any:
@@ -228,6 +272,8 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
         return _drop_gold
     if family.types:
         return partial(_add_type, family)
+    if family.unit:
+        return partial(_add_unit, family.unit)
     return adjust_choice if family.video and family.kind == "choice" else None
 
 
@@ -236,6 +282,11 @@ def _headline(family: DescribedFamily) -> Headline:
         return Headline(summarise=summarise_without_gold)
     if family.sections:
         return Headline(summarise=partial(summarise_sections, family.groups[0], family.sections))
+    if family.mean_over:
+        return group_mean(f"mean_of_{family.mean_over}s", family.mean_over)
+    if family.unit:
+        name = family.unit.headline
+        return Headline(name=name, summarise=partial(summarise_units, name), sums=unit_sums)
     return Headline()
 
 
@@ -251,6 +302,15 @@ def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -
 def _add_type(family: DescribedFamily, sample: Sample, row: Row) -> Sample:
     label = sample.groups.get(family.groups[0], "")
     return structs.replace(sample, groups={**sample.groups, TYPE: family.types.get(label, label)})
+
+
+def _join_question(columns: Sequence[str], row: Row) -> Row:
+    question = "".join(row.cells.get(column, "") for column in columns)
+    return structs.replace(row, cells={**row.cells, "question": question})
+
+
+def _add_unit(unit: UnitColumn, sample: Sample, row: Row) -> Sample:
+    return structs.replace(sample, unit=row.cells.get(unit.column, "")[: unit.length])
 
 
 def _drop_gold(sample: Sample, row: Row) -> Sample:

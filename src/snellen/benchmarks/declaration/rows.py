@@ -55,6 +55,7 @@ _KINDS: dict[str, Kind] = {
     "multiple-choice": "choice",
     "yes_no": "yes_no",
     "y/n": "yes_no",
+    "yorn": "yes_no",
     "open": "open",
     "free_form": "open",
     "vqa": "open",

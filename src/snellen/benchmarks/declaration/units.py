@@ -9,7 +9,7 @@ questions of an MMEvalPro problem, whose accuracy over units its authors call ge
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -90,6 +90,22 @@ def summarise_units(headline: str, context: SummaryContext, records: Sequence[Re
         bounds=bounds_of(records, _unit_accuracy),
         beside=(context.plain_headline, *summary.beside),
     )
+
+
+def further_units(
+    summary: Summary, units: Mapping[str, Callable[[Record], str]], context: SummaryContext, records: Sequence[Record]
+) -> Summary:
+    """The summary with the accuracies over further units, by the name of the metric; none where it
+    has no headline."""
+    if summary.headline.value is None:
+        return summary
+    scored = apply_failure_policy(records, context.failures)
+    metrics = dict(summary.metrics)
+    for name, unit in units.items():
+        right = all_right(scored, unit)
+        cluster_of_unit = dict(zip(map(unit, records), cluster_samples(records), strict=True))
+        metrics[name] = mean_metric(name, list(right.values()), [cluster_of_unit[one] for one in right])
+    return msgspec.structs.replace(summary, metrics=metrics)
 
 
 def unit_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
