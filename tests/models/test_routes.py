@@ -54,7 +54,7 @@ def test_every_name_has_a_route_or_a_reason() -> None:
 
 def test_most_names_can_be_asked() -> None:
     counts = first_routes()
-    assert counts["none"] <= 52
+    assert counts["none"] <= 53
     assert counts["transformers"] + counts["twin"] >= 230
     assert counts["code"] + counts["server"] >= 120
     assert counts["environment"] >= 55
@@ -262,10 +262,10 @@ def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[st
     assert "own code (internvl_chat); tried with a small model of the same layout" in out
     assert "vllm; the protocol was tried with a server on this machine" in out
     assert "ask it by" in out
-    assert "snellen run -m vllm/InternVL2-8B:trust_remote_code=yes" in out
+    assert "snellen run -m InternVL2-8B -b BENCHMARK" in out
     assert main(["info", "cambrian-8b"]) == 0
     out = capsys.readouterr().out
     assert "environment (cambrian); not tried, read only; uv installs its authors' package" in out
-    assert "snellen run -m environment/cambrian-8b:trust_remote_code=yes" in out
+    assert "snellen run -m cambrian-8b -b BENCHMARK" in out
     assert main(["info", "Yi-VL-6B"]) == 0
     assert "none: only its authors' package llava (Yi's)" in capsys.readouterr().out

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from snellen.api._inputs import without_answers
 from snellen.api._unavailable import UnavailableModel
+from snellen.api.code_consent import NoConsent
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_model, resolve_served_model, served_names
 from snellen.benchmarks.declaration.registry import benchmark_sources, language_notice
@@ -33,7 +34,7 @@ _DOWNLOADING_PROVIDERS = frozenset({"hf", "vllm-local", "diffusers", "clip"})
 """Providers whose models are downloaded when they are first used."""
 
 
-MissingKind = Literal["key", "extra", "data", "model", "judge"]
+MissingKind = Literal["key", "extra", "data", "model", "judge", "consent"]
 
 
 class MissingRequirement(Struct, frozen=True):
@@ -72,13 +73,15 @@ class OfflineResolver:
         key_is_missing = self._is_key_missing(name)
         try:
             with force_offline():
-                model = resolve_served_model(name, self._custom_models, self._servers)[1]
+                model = resolve_served_model(name, self._custom_models, self._servers, may_ask=False)[1]
             self._check_environment(model)
             return model
         except UnknownName:
             raise
         except MissingExtra as error:
             self._add_missing("extra", str(error))
+        except NoConsent as error:
+            self._add_missing("consent", str(error))
         except NoRoute as error:
             self._add_missing("model", str(error))
         except UsageError as error:
