@@ -47,7 +47,8 @@ def page() -> str:
 
 
 def _counts(tools: Mapping[str, Any]) -> Iterator[str]:
-    yield "| tool | commit | of | benchmarks | known | in part | unknown | names | known | models | open here | say why not | unknown |"
+    columns = "tool commit of benchmarks known in_part unknown names known models open_here say_why_not unknown"
+    yield f"| {' | '.join(columns.split()).replace('_', ' ')} |"
     yield "| --- | --- | --- |" + " ---: |" * 10
     for tool, read in tools.items():
         counts = [_split(one) for one in read["benchmarks"].values()]

@@ -7,8 +7,9 @@ prints the names that are unknown here, and writes three files: `names_elsewhere
 docs/known-elsewhere.md. The checkouts are read, never run: names stand in class bodies and in YAML files.
 
 Columns of benchmarks: the tool, the name, how the question is asked there (the type of question and `ranking` or
-`generation`), the split or data, and the benchmark that the name means here with its options (empty where there is
-none). Of models: the tool, the name, and the model that it opens here, or `none: ` and the reason.
+`generation`), the split or data, and the benchmark that the name means here with its options: empty where there is
+none, `none: ` and the reason for a table that is fetched by hand. Of models: the tool, the name, and the model that it
+opens here, or `none: ` and the reason.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.core.errors import UsageError
+from snellen.benchmarks.declaration.registry import builtin_suites, open_benchmark
+from snellen.core.errors import NotHere, UsageError
 from snellen.models.naming.catalog import find_entry
 from snellen.models.naming.other_names import find_other_name
 from snellen.models.naming.registry import is_provider
@@ -35,7 +36,7 @@ MODELS = Path(__file__).parents[1] / "models" / "names_elsewhere.tsv"
 PAGE_DATA = Path(__file__).parents[2] / "docs" / "data" / "known_elsewhere.json"
 COLUMNS = ("tool", "name", "asks", "data", "here")
 MODEL_COLUMNS = ("tool", "name", "here")
-NONE = "none: "
+NONE, SUITE = "none: ", "suite "
 _TABLES = ("DATASET_URL", "DATASET_URL_MODELSCOPE", "DATASET_SETS", "DATASET_FILES")
 
 
@@ -157,8 +158,12 @@ opened = functools.cache(open_benchmark)
 
 def here(name: str) -> str:
     """The benchmark that a name means here, with the options that the name sets."""
+    if name.lower() in builtin_suites():
+        return f"{SUITE}{name.lower()}"
     try:
         made = opened(name)
+    except NotHere as error:
+        return f"{NONE}{error}"
     except UsageError as error:
         return "" if "unknown" in str(error) else f"error: {error}"
     plain = opened(made.name).parameters
@@ -207,7 +212,7 @@ def summary(checkout: Path, rows: Iterable[tuple[Elsewhere, str]], models: Mappi
     """What the page says of one tool: how many names are known here, and which are not."""
     families = dict[str, list[int]]()
     for row, meant in rows:
-        families.setdefault(row.family or row.name, [0, 0])[0 if meant else 1] += 1
+        families.setdefault(row.family or row.name, [0, 0])[0 if meant and not meant.startswith(NONE) else 1] += 1
     show = ["git", "-C", str(checkout), "show", "-s", "--format=%H %cs"]
     commit, date = subprocess.run(show, check=True, capture_output=True, text=True).stdout.split()
     return {

@@ -114,10 +114,7 @@ def test_the_description_objects_to_another_body() -> None:
         (converse_reply({"text": "The"}, stop="max_tokens"), ("The", "length", None)),
         (converse_reply(stop="content_filtered"), ("", "refusal", None)),
         (converse_reply({"text": "no"}, stop="guardrail_intervened"), ("no", "refusal", None)),
-        (
-            converse_reply({"reasoningContent": {"reasoningText": {"text": "hm"}}}, {"text": "B"}),
-            ("B", "stop", "hm"),
-        ),
+        (converse_reply({"reasoningContent": {"reasoningText": {"text": "hm"}}}, {"text": "B"}), ("B", "stop", "hm")),
     ],
 )
 def test_replies_of_converse(
@@ -232,7 +229,7 @@ def test_gemini_on_vertex_by_the_key_that_gcloud_prints(
     server: StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program = tmp_path / "gcloud"
-    program.write_text("#!/bin/sh\necho asked >> \"$0.log\"\necho ya29.printed\n")
+    program.write_text('#!/bin/sh\necho asked >> "$0.log"\necho ya29.printed\n')
     program.chmod(0o755)
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
     server.says({"candidates": [{"content": {"parts": [{"text": "B"}]}, "finishReason": "STOP"}]})

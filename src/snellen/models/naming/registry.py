@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.errors import NoModel, UnknownName, UsageError
+from snellen.core.errors import NotHere, UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
@@ -190,7 +190,7 @@ def describe_model(spec: str, options: Mapping[str, str] | None = None) -> Model
 
 
 def _provider_of(parts: ModelSpec, spec: str) -> Provider:
-    """The provider of a name. Raises UnknownName with the nearest names, and NoModel for a name that is known to
+    """The provider of a name. Raises UnknownName with the nearest names, and NotHere for a name that is known to
     have none."""
     provider = find_provider(parts.provider)
     if provider is not None:
@@ -200,7 +200,7 @@ def _provider_of(parts: ModelSpec, spec: str) -> Provider:
 
     other = find_other_name(split_options(spec)[0])
     if other is not None:
-        raise NoModel(other.sentence(split_options(spec)[0]))
+        raise NotHere(other.sentence(split_options(spec)[0]))
     names = [*(listing.name for listing in registered_models()), *catalog_names()]
     hint = "a Hugging Face model is named hf/<hub id or folder>."
     providers = [provider.name for provider in registered_providers()]
