@@ -23,6 +23,7 @@ from botocore.validate import ParamValidator
 from standin_server import StandIn, chat_reply
 from test_own_dialects import CONVERSATION, message, text
 
+from snellen.api import plan
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated, Usage
 from snellen.core.secret import Secret
@@ -189,6 +190,15 @@ def test_what_is_missing_is_named(
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=sentence.replace(".", r"\.")):
         open_model(spec)
+
+
+def test_a_plan_knows_each_way_to_prove_who_asks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    (missing,) = plan(f"bedrock/{CLAUDE}", "eyechart", limit=1, out=tmp_path).missing
+    assert missing.sentence.endswith("set AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    assert plan(f"bedrock/{CLAUDE}", "eyechart", limit=1, out=tmp_path).missing == []
 
 
 @pytest.mark.parametrize(
