@@ -13,6 +13,7 @@ from transformers.models.auto import modeling_auto
 
 from snellen.cli.main import main
 from snellen.core.errors import UsageError
+from snellen.engine.servers import nearest_route as nearest
 from snellen.models.hf.own_code.adapter import code_adapters
 from snellen.models.hf.routing import NoRoute, destination
 from snellen.models.naming.catalog import catalog, sources
@@ -269,3 +270,25 @@ def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[st
     assert "snellen run -m cambrian-8b -b BENCHMARK" in out
     assert main(["info", "Yi-VL-6B"]) == 0
     assert "none: only its authors' package llava (Yi's)" in capsys.readouterr().out
+
+
+def test_every_name_with_a_way_takes_it_without_another_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all programs are here: no name that has a way needs a command to be typed again."""
+    monkeypatch.setattr(nearest, "missing_program", lambda route, name: "")
+    monkeypatch.setattr(nearest, "fetch_config", lambda name, revision: Path("cache", "a" * 40, "config.json"))
+    taken = Counter[str]()
+    for entry in catalog():
+        kind = routes_of(entry)[0].kind
+        route = nearest.nearest_route(entry.name)
+        assert (route is not None) == (kind in ("code", "server", "environment")), entry.name
+        if route is not None:
+            taken[kind] += 1
+            assert entry.id in route.spec
+            assert route.code is None or f"revision={route.code.commit}" in route.spec
+    assert sum(taken.values()) >= 180
+
+
+def test_a_name_whose_ways_are_not_here_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "missing_program", lambda route, name: f"pip install {route.target}")
+    with pytest.raises(NoRoute, match=r"vllm, which needs pip install vllm; .* then repeat the command"):
+        nearest.nearest_route("Ovis2-34B")

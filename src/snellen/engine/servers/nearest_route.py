@@ -47,6 +47,8 @@ def nearest_route(spec: str) -> NearestRoute | None:
     and the hub cannot be asked for it.
     """
     parts = split_spec(spec)
+    if parts.provider not in ("hf", PROVIDER):
+        return None
     if OWN_CODE_OPTION in parts.options or ADDRESS_OPTION in parts.options or Path(parts.name).expanduser().is_dir():
         return None
     routes = checkpoint_routes(parts.name) or _routes_by_config(parts.name, parts.options.get(REVISION))
@@ -54,7 +56,7 @@ def nearest_route(spec: str) -> NearestRoute | None:
         # Its route was named: what it lacks is said by the server that it starts.
         named = next((route for route in routes if route.kind == PROVIDER), None)
         return _take(named, spec, parts.name, parts.options) if named else None
-    if parts.provider != "hf" or not routes or routes[0].kind in _BY_ITSELF:
+    if not routes or routes[0].kind in _BY_ITSELF:
         return None
     missing = [(route, missing_program(route, parts.name)) for route in routes if route.kind not in _BY_ITSELF]
     route = next((route for route, lacks in missing if not lacks), None)
