@@ -84,6 +84,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], Path]:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Indexes and downloads of the tests never touch the user's cache."""
     os.environ["SNELLEN_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["SNELLEN_CONSENTS"] = str(tmp_path_factory.mktemp("consents") / "consents.json")
     os.environ.pop("LMUData", None)
 
 

@@ -8,6 +8,7 @@ docs/evidence.md    what every benchmark's numbers rest on (see docs/evidence.py
                     file of each (see docs/every_kind.py)
 docs/families.md    families of models that were tried (see docs/families.py)
 docs/routes.md      where every model's name leads (see docs/routes.py)
+docs/known-elsewhere.md  which names of VLMEvalKit and lmms-eval are known (see docs/known_elsewhere.py)
 docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
 docs/papers.md      what the papers define and print, but for its last section (see docs/papers.py)
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
@@ -217,6 +218,11 @@ def routes() -> str:
     return _page_of("routes.py")
 
 
+def known_elsewhere() -> str:
+    """Which names of two other tools are known, from the list that is committed."""
+    return _page_of("known_elsewhere.py")
+
+
 def _page_of(script: str) -> str:
     text: str = runpy.run_path(str(FOLDER / script))["page"]()
     return text
@@ -267,6 +273,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "evidence.md": evidence,
     "families.md": families,
     "routes.md": routes,
+    "known-elsewhere.md": known_elsewhere,
     "papers.md": papers,
     "statistics.md": statistics,
     "attacks.md": attacks,

@@ -18,8 +18,9 @@ HEAD = """\
 
 Every name of `snellen list models --filter all` has a *route*: the nearest way to ask that model.
 `snellen info NAME` says it with the command, what it needs, what was tried of it and where it was
-read; `-m NAME` takes it where that needs no consent, and says in one sentence what does where it
-cannot, before anything is downloaded; `snellen plan` names what is missing.
+read; `-m NAME` takes it, or the next one whose programs and libraries are on this machine, after one
+question where code of others runs ([Where a name leads](catalog.md#where-a-name-leads)); `snellen plan`
+names what is missing.
 
 | route | what `-m NAME` does | what was tried here |
 | --- | --- | --- |
@@ -28,9 +29,9 @@ of the same `model_type` ([Families of models](families.md)); for text models an
 same classes |
 | `twin` | loads the same weights, converted for transformers, under another name on the hub, and \
 says so | the same, for the twin's `model_type` |
-| `code` | with `:trust_remote_code=yes` runs the checkpoint's own code, as an adapter says | a \
+| `code` | with consent runs the checkpoint's own code, as an adapter says | a \
 small model of random weights, with the files, signatures and processor of the original |
-| `server` | as `vllm/NAME:trust_remote_code=yes` starts vLLM, SGLang or LMDeploy, whose lists \
+| `server` | as `vllm/NAME` starts vLLM, SGLang or LMDeploy, whose lists \
 name the architecture | the protocol, with a server on this machine; not these programs with \
 these weights |
 | `environment` | as `environment/NAME` starts a one-file server, for which uv installs an older \

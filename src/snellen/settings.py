@@ -51,6 +51,8 @@ class Settings:
     """`HF_HUB_OFFLINE`: nothing is downloaded; the Hugging Face libraries obey it too."""
     prices: Path | None = None
     """`SNELLEN_PRICES`: a TOML file of prices that override the catalog's."""
+    consents: Path = Path("consents.json")
+    """`SNELLEN_CONSENTS`: the file of repositories whose code the user lets run."""
     limits: Limits = DEFAULT_LIMITS
     """`SNELLEN_MAX_...`: limits on input."""
     media_folders: tuple[Path, ...] | None = None
@@ -74,6 +76,7 @@ class Settings:
             use_modelscope=env.get("SNELLEN_USE_MODELSCOPE", "").strip().lower() not in _FALSE,
             offline=_FORCED_OFFLINE.get() or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
             prices=_path(env.get("SNELLEN_PRICES")),
+            consents=_path(env.get("SNELLEN_CONSENTS")) or _config() / "consents.json",
             limits=read_limits(env),
             media_folders=_folders(env.get("SNELLEN_MEDIA_FOLDERS")),
         )
@@ -120,6 +123,12 @@ def _cache(env: Mapping[str, str]) -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("snellen", appauthor=False)
+
+
+def _config() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("snellen", appauthor=False)
 
 
 def _lmu_data(env: Mapping[str, str]) -> Path | None:

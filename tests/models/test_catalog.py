@@ -147,15 +147,6 @@ def test_a_name_of_the_catalog_is_a_spec_with_its_options(name: str, parts: Mode
     assert split_spec(name) == parts
 
 
-def test_vlmevalkits_names_are_known_or_said_to_be_apart() -> None:
-    table = json.loads((Path(__file__).parent / "vlmevalkit_names.json").read_text("utf-8"))
-    apart = [name for names in table["apart"].values() for name in names]
-    assert len(table["names"]) == len(set(table["names"])) == 542
-    assert set(apart) <= set(table["names"])
-    unknown = [name for name in table["names"] if find_entry(name) is None]
-    assert sorted(unknown) == sorted(apart)
-
-
 def test_a_revision_is_a_commit_and_pins_what_a_name_opens() -> None:
     pinned = [entry for entry in catalog() if entry.revision]
     assert len(pinned) > 50

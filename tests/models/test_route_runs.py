@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -37,20 +39,48 @@ class Hub:
         (home / "refs").mkdir()
         (home / "refs" / "main").write_text(COMMIT, encoding="utf-8")
 
-    def run(self, model: str) -> subprocess.CompletedProcess[str]:
+    def run(self, model: str, *more: str) -> subprocess.CompletedProcess[str]:
         """`snellen run -m MODEL` on two questions."""
-        command = [sys.executable, "-m", "snellen", "run", "-m", model, "-b", "hue.tsv", "--no-html"]
+        return subprocess.run(
+            self.command(model, *more),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            cwd=self.folder,
+            env=self.environment(),
+        )
+
+    def answer(self, model: str, reply: str) -> tuple[int, str]:
+        """The same on a terminal, where `reply` is typed: the exit code, and what the terminal shows."""
+        terminal, program = pty.openpty()
+        command, environment = self.command(model), {**self.environment(), "TERM": "dumb", "COLUMNS": "400"}
+        with subprocess.Popen(
+            command, stdin=program, stderr=program, stdout=subprocess.DEVNULL, cwd=self.folder, env=environment
+        ) as process:
+            os.close(program)
+            os.write(terminal, f"{reply}\n".encode())
+            shown = b""
+            with contextlib.suppress(OSError):  # the other end was closed
+                while chunk := os.read(terminal, 10_000):
+                    shown += chunk
+        os.close(terminal)
+        return process.returncode, " ".join(shown.decode(errors="replace").split())
+
+    def command(self, model: str, *more: str) -> list[str]:
+        return [sys.executable, "-m", "snellen", "run", "-m", model, "-b", "hue.tsv", "--no-html", *more]
+
+    def environment(self) -> dict[str, str]:
         inherited = os.environ.get("PYTHONPATH", "")
         path = os.pathsep.join([str(self.folder / "packages"), inherited]).rstrip(os.pathsep)
-        environment = {
+        return {
             **os.environ,
             "HF_HOME": str(self.folder),
             "HF_HUB_OFFLINE": "1",
+            "SNELLEN_CONSENTS": str(self.folder / "consents.json"),
             "PYTHONPATH": path,
             "OMP_NUM_THREADS": "1",
             "PATH": os.pathsep.join([str(self.folder / "programs"), os.environ["PATH"]]),
         }
-        return subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=environment)
 
 
 @pytest.fixture
@@ -77,7 +107,7 @@ def test_a_name_is_asked_by_its_own_code_with_consent(hub: Hub, tmp_path: Path) 
     name = "MiniCPM-V-2_6:device=cpu,max_new_tokens=4"
     refused = hub.run(name)
     assert refused.returncode == 2
-    assert "openbmb/MiniCPM-V-2_6:trust_remote_code=yes" in refused.stderr
+    assert "own code (minicpmv), which needs pip install timm" in refused.stderr or "--load openbmb" in refused.stderr
     wanting = hub.run(f"{name},trust_remote_code=yes")
     if wanting.returncode:
         # The original's code imports it; that of the small model does not.
@@ -123,12 +153,61 @@ ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 """
 
 
-def test_a_name_is_asked_behind_a_server_with_consent_to_its_code(hub: Hub) -> None:
+@pytest.fixture
+def noted(hub: Hub) -> Path:
+    """The file in which a program in vLLM's place notes its arguments."""
     programs, noted = hub.folder / "programs", hub.folder / "arguments.json"
     programs.mkdir()
     program = programs / "vllm"
     program.write_text(VLLM.format(python=sys.executable, noted=str(noted)), encoding="utf-8")
     program.chmod(0o755)
+    return noted
+
+
+OVIS = "AIDC-AI/Ovis2-34B@53006418a206066ab75217483dc49da0afdfa33a"
+
+
+def test_without_a_terminal_code_of_others_needs_a_line(hub: Hub, noted: Path) -> None:
+    refused = hub.run("Ovis2-34B")
+    assert refused.returncode == 2
+    assert "runs Python of AIDC-AI/Ovis2-34B and its authors in a server that Snellen starts (vllm)" in refused.stderr
+    assert refused.stderr.rstrip().endswith(f"--load {OVIS}")
+    assert not noted.exists()
+    done = hub.run("Ovis2-34B", "--load", OVIS)
+    assert done.returncode == 0, done.stderr
+    arguments = json.loads(noted.read_text(encoding="utf-8"))
+    assert arguments[:2] == ["serve", "AIDC-AI/Ovis2-34B"]
+    assert arguments[-3:] == ["--trust-remote-code", "--revision", OVIS.partition("@")[2]]
+    assert "Ovis2-34B" in done.stdout
+    other = hub.run("Ovis2-34B", "--load", OVIS[:-1] + "0")
+    assert other.returncode == 2
+    assert not (hub.folder / "consents.json").exists()
+
+
+def test_on_a_terminal_one_question_is_asked_and_its_answer_kept(hub: Hub, noted: Path) -> None:
+    code, shown = hub.answer("Ovis2-34B", "n")
+    assert (code, noted.exists()) == (2, False)
+    assert "Run it? [y/N]" in shown
+    assert "Ovis2-34B was not asked: its code may not run" in shown
+    code, shown = hub.answer("Ovis2-34B", "y")
+    assert (code, noted.exists()) == (0, True), shown
+    repository, commit = OVIS.split("@")
+    assert json.loads((hub.folder / "consents.json").read_text("utf-8")) == {repository: [commit]}
+    again = hub.run("Ovis2-34B", "--out", "again")
+    assert again.returncode == 0, again.stderr
+    code, shown = hub.answer(f"Ovis2-34B:revision={'0' * 40}", "n")
+    assert (code, "Run it? [y/N]" in shown) == (2, True)
+
+
+def test_a_file_of_consents_that_is_none_is_a_sentence(hub: Hub, noted: Path) -> None:
+    (hub.folder / "consents.json").write_text("[]", encoding="utf-8")
+    done = hub.run("Ovis2-34B")
+    assert done.returncode == 2
+    assert "does not say whose code may run" in done.stderr
+    assert not noted.exists()
+
+
+def test_a_name_is_asked_behind_a_server_with_consent_to_its_code(hub: Hub, noted: Path) -> None:
     done = hub.run("vllm/InternVL2-8B:trust_remote_code=yes")
     assert done.returncode == 0, done.stderr
     arguments = json.loads(noted.read_text(encoding="utf-8"))

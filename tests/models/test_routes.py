@@ -13,6 +13,7 @@ from transformers.models.auto import modeling_auto
 
 from snellen.cli.main import main
 from snellen.core.errors import UsageError
+from snellen.engine.servers import nearest_route as nearest
 from snellen.models.hf.own_code.adapter import code_adapters
 from snellen.models.hf.routing import NoRoute, destination
 from snellen.models.naming.catalog import catalog, sources
@@ -54,7 +55,7 @@ def test_every_name_has_a_route_or_a_reason() -> None:
 
 def test_most_names_can_be_asked() -> None:
     counts = first_routes()
-    assert counts["none"] <= 52
+    assert counts["none"] <= 53
     assert counts["transformers"] + counts["twin"] >= 230
     assert counts["code"] + counts["server"] >= 120
     assert counts["environment"] >= 55
@@ -262,10 +263,32 @@ def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[st
     assert "own code (internvl_chat); tried with a small model of the same layout" in out
     assert "vllm; the protocol was tried with a server on this machine" in out
     assert "ask it by" in out
-    assert "snellen run -m vllm/InternVL2-8B:trust_remote_code=yes" in out
+    assert "snellen run -m InternVL2-8B -b BENCHMARK" in out
     assert main(["info", "cambrian-8b"]) == 0
     out = capsys.readouterr().out
     assert "environment (cambrian); not tried, read only; uv installs its authors' package" in out
-    assert "snellen run -m environment/cambrian-8b:trust_remote_code=yes" in out
+    assert "snellen run -m cambrian-8b -b BENCHMARK" in out
     assert main(["info", "Yi-VL-6B"]) == 0
     assert "none: only its authors' package llava (Yi's)" in capsys.readouterr().out
+
+
+def test_every_name_with_a_way_takes_it_without_another_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all programs are here: no name that has a way needs a command to be typed again."""
+    monkeypatch.setattr(nearest, "missing_program", lambda route, name: "")
+    monkeypatch.setattr(nearest, "fetch_config", lambda name, revision: Path("cache", "a" * 40, "config.json"))
+    taken = Counter[str]()
+    for entry in catalog():
+        kind = routes_of(entry)[0].kind
+        route = nearest.nearest_route(entry.name)
+        assert (route is not None) == (kind in ("code", "server", "environment")), entry.name
+        if route is not None:
+            taken[kind] += 1
+            assert entry.id in route.spec
+            assert route.code is None or f"revision={route.code.commit}" in route.spec
+    assert sum(taken.values()) >= 180
+
+
+def test_a_name_whose_ways_are_not_here_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "missing_program", lambda route, name: f"pip install {route.target}")
+    with pytest.raises(NoRoute, match=r"vllm, which needs pip install vllm; .* then repeat the command"):
+        nearest.nearest_route("Ovis2-34B")

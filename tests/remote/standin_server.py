@@ -102,7 +102,7 @@ def running() -> Iterator[StandIn]:
         app = web.Application(client_max_size=64 << 20)
         app.router.add_get("/v1/{deeper:(.*/)?}models", stand_in.listed)
         app.router.add_get("/v1/{name}", stand_in.file)
-        app.router.add_post("/{path:(v1|files)/.*}", stand_in.post)
+        app.router.add_post("/{path:(v1|files|model)/.*}", stand_in.post)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -36,6 +36,8 @@ def test_every_provider_opens(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setenv(variable, "k")
     for variable in profile.base_url_env[:1]:
         monkeypatch.setenv(variable, "https://example.org/v1")
+    for variables in profile.place.values():
+        monkeypatch.setenv(variables[-1], "somewhere")
     model: Any = open_model(f"{name}/org/model-1")
     assert isinstance(model, RemoteModel)
     assert isinstance(model, CheckableModel)

@@ -13,6 +13,7 @@ from snellen.api._inputs import BenchmarkLike, refuse_unanswered, refuse_unreach
 from snellen.api._judge_inputs import check_judges
 from snellen.api._roles import RunCell, RunMatrix, open_matrix
 from snellen.api.budget import Prices, request_limits
+from snellen.api.code_consent import consented_spec
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, in_shard_folder
 from snellen.api.progress import ProgressChoice, is_visible, open_progress, print_notice
@@ -339,7 +340,8 @@ class _LiveModelOpener(NamedTuple):
                 )
             if self.replicas is None:
                 return [resolve_served_model(model, self.custom, self.servers) for model in models]
-            opened = [self.replicas.open_model(model) for model in models]
+            routed = [consented_spec(model) if isinstance(model, str) else model for model in models]
+            opened = [self.replicas.open_model(model) for model in routed]
             return [(model.name, model) for model in opened]
         names = served_names(models)
         if len(names) > 1:

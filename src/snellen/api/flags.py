@@ -228,7 +228,12 @@ _FLAGS = (
         "EXECUTOR",
         keys=EXECUTOR_KEYS,
     ),
-    Flag("--load", "a Python file with a model or benchmark of your own", "FILE.py", is_repeatable=True),
+    Flag(
+        "--load",
+        "a Python file with a model or benchmark of your own; or ORG/NAME@COMMIT: the code of that checkpoint may run",
+        "FILE.py",
+        is_repeatable=True,
+    ),
     Flag(
         "--budget",
         "what this command may spend, e.g. 5usd or 2Mtok; requests without an answer yet count at the "

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from snellen.api._inputs import without_answers
 from snellen.api._unavailable import UnavailableModel
+from snellen.api.code_consent import NoConsent
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_model, resolve_served_model, served_names
 from snellen.benchmarks.declaration.registry import benchmark_sources, language_notice
@@ -24,6 +25,7 @@ from snellen.models.naming.catalog import facts_of
 from snellen.models.naming.custom import LoadedFile
 from snellen.models.naming.registry import split_spec
 from snellen.models.naming.routes import routes_of
+from snellen.models.remote.credentials import find_proof, missing_proof
 from snellen.models.remote.profile import profiles
 from snellen.settings import Settings, first_nonblank, force_offline
 from snellen.store.responses import ResponseStore
@@ -33,7 +35,7 @@ _DOWNLOADING_PROVIDERS = frozenset({"hf", "vllm-local", "diffusers", "clip"})
 """Providers whose models are downloaded when they are first used."""
 
 
-MissingKind = Literal["key", "extra", "data", "model", "judge"]
+MissingKind = Literal["key", "extra", "data", "model", "judge", "consent"]
 
 
 class MissingRequirement(Struct, frozen=True):
@@ -72,13 +74,15 @@ class OfflineResolver:
         key_is_missing = self._is_key_missing(name)
         try:
             with force_offline():
-                model = resolve_served_model(name, self._custom_models, self._servers)[1]
+                model = resolve_served_model(name, self._custom_models, self._servers, may_ask=False)[1]
             self._check_environment(model)
             return model
         except UnknownName:
             raise
         except MissingExtra as error:
             self._add_missing("extra", str(error))
+        except NoConsent as error:
+            self._add_missing("consent", str(error))
         except NoRoute as error:
             self._add_missing("model", str(error))
         except UsageError as error:
@@ -186,9 +190,12 @@ class OfflineResolver:
         if profile is None or not (profile.key_needed or "key_env" in parts.options):
             return False
         names = (parts.options["key_env"],) if "key_env" in parts.options else profile.key_env
-        if first_nonblank(names) is not None:
+        if first_nonblank(names) is not None or (
+            "key_env" not in parts.options and find_proof(profile, {}) is not None
+        ):
             return False
-        self._add_missing("key", f"{name} needs a key: set {' or '.join(names)}")
+        also = "" if "key_env" in parts.options else missing_proof(profile)
+        self._add_missing("key", f"{name} needs a key: set {' or '.join(names)}{also}")
         return True
 
     def _add_missing(self, what: MissingKind, why: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from snellen.api.code_consent import consented_spec
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import AnyModel, Identity, Model, MutableModel
 from snellen.models.naming.registry import open_model
@@ -34,13 +35,19 @@ def resolve_model(model: AnyModel, custom: Mapping[str, Model]) -> tuple[str, Mo
     return name_without_address(model, instance.identity), instance
 
 
-def resolve_served_model(model: AnyModel, custom: Mapping[str, Model], servers: Servers) -> tuple[str, Model]:
-    """As `resolve_model`; if Snellen starts the model's server, it is one of `servers`."""
-    if isinstance(model, str) and model not in custom:
-        managed = servers.open_managed(model)
-        if managed is not None:
-            return managed.name, managed
-    return resolve_model(model, custom)
+def resolve_served_model(
+    model: AnyModel, custom: Mapping[str, Model], servers: Servers, *, may_ask: bool = True
+) -> tuple[str, Model]:
+    """As `resolve_model`, by the nearest route; if Snellen starts the model's server, it is one of
+    `servers`. Raises NoConsent where code of others runs without the user's consent."""
+    if not isinstance(model, str) or model in custom:
+        return resolve_model(model, custom)
+    spec = consented_spec(model, may_ask=may_ask)
+    managed = servers.open_managed(spec)
+    if managed is not None:
+        return managed.name if spec == model else model, managed
+    name, instance = resolve_model(spec, custom)
+    return name if spec == model else model, instance
 
 
 def served_names(models: Sequence[AnyModel]) -> list[str]:

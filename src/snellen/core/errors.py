@@ -3,6 +3,7 @@
 SnellenError
 ├── UsageError            the user's mistake: exit code 2, one clear sentence
 │   ├── UnknownName       no such model, benchmark, column ...: nearest names are suggested
+│   ├── NotHere           a known name for which there is nothing here: what it is, and how it could be run
 │   ├── MissingExtra      an optional library is not installed: names the extra
 │   ├── DataError         a data or predictions file cannot be used as it stands
 │   │   └── DataMismatch  a file has the name of a published one, but other content
@@ -51,6 +52,10 @@ class UnknownName(UsageError):
         else:
             advice = "" if hint else f"{len(registered)} are known."
         super().__init__(f"unknown {kind} {name!r}; " + " ".join(filter(None, (advice, hint))))
+
+
+class NotHere(UsageError):
+    """A name that is known, and for which there is no model or benchmark here."""
 
 
 class MissingExtra(UsageError):

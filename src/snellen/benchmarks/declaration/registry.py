@@ -28,6 +28,7 @@ from msgspec import Struct
 from snellen.benchmarks.declaration.build import all_options, build
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.other_names import advice_on_name
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.units import refuse_units
 from snellen.benchmarks.declaration.videos import video_options
@@ -38,7 +39,7 @@ from snellen.benchmarks.protocol.ranking import is_ranking
 from snellen.benchmarks.protocol.system_prompt import OPTION as SYSTEM
 from snellen.core.benchmark import RECIPE, Benchmark, BenchmarkFactory, Variant
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
-from snellen.core.errors import DataError, UnknownName, UsageError
+from snellen.core.errors import DataError, NotHere, UnknownName, UsageError
 from snellen.core.request import Sampling
 from snellen.data.modelscope import SCHEME as MODELSCOPE
 from snellen.data.tables.hub import SCHEME
@@ -194,6 +195,8 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
                 f"benchmark {name!r}: option {option!r} is not of the form key=value; "
                 f"`snellen info {stem}` lists the options"
             )
+        if advice := advice_on_name(name):
+            raise NotHere(advice)
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
     if variant.columns:
         if variant.data is None:

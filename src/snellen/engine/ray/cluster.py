@@ -37,6 +37,7 @@ from snellen.engine.ray.worker import (
 )
 from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.engine.servers.process import GRACE
+from snellen.models.naming.consent import parse_code
 from snellen.settings import first_nonblank
 
 _CONNECT_TIMEOUT = 10.0
@@ -358,7 +359,7 @@ class ReplicatedModels:
     def __init__(self, cluster: RayCluster, files: Sequence[Path | str] = (), out: Path | None = None) -> None:
         self._cluster = cluster
         self._out = out
-        self._files = [Path(file) for file in files]
+        self._files = [Path(file) for file in files if parse_code(str(file)) is None]
         self._models: list[ReplicatedModel] = []
 
     def __enter__(self) -> Self:

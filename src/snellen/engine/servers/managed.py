@@ -232,7 +232,7 @@ class Servers(AbstractContextManager["Servers"]):
             model_spec = ModelSpec(
                 GENERIC_PROVIDER,
                 model_spec.name if stem not in spec else stem,
-                _server_options(spec, model_spec.options),
+                server_options(spec, model_spec.options),
             )
         command, options = self._pinned_command(spec, model_spec.options)
         model_spec = model_spec._replace(options=options)
@@ -312,7 +312,7 @@ class Servers(AbstractContextManager["Servers"]):
             if model_spec.provider not in HUB_PROVIDERS:
                 name = f"{model_spec.provider}/{name}".rstrip("/")
             name, pinned = split_revision(name)
-            options = _server_options(spec, model_spec.options)
+            options = server_options(spec, model_spec.options)
             if pinned:
                 options = {REVISION: pinned, **options}
             model_spec = ModelSpec(ENVIRONMENT, name, options)
@@ -393,7 +393,7 @@ def _launch_command(entry: Mapping[str, str], gpus: int) -> str:
     return f"{entry['command']} {more.replace(_GPUS_FIELD, str(gpus))}" if more and gpus > 1 else entry["command"]
 
 
-def _server_options(spec: str, options: Mapping[str, str]) -> dict[str, str]:
+def server_options(spec: str, options: Mapping[str, str]) -> dict[str, str]:
     """The options of a model of the catalog that a server takes as well, and those that were
     typed."""
     known = {option.name for option in SERVER_OPTIONS}

@@ -14,6 +14,7 @@ from snellen.models.naming.catalog import CatalogEntry, find_entry
 from snellen.models.naming.environments import PROVIDER, environment_recipes
 from snellen.models.naming.routes import (
     SERVERS,
+    CheckpointLayout,
     Route,
     checkpoint_layout,
     checkpoint_routes,
@@ -63,6 +64,17 @@ def destination(name: str, values: Mapping[str, str]) -> Destination:
     if routes[0].kind == "twin":
         return _twin(name, routes[0], values)
     raise NoRoute(_advice(name, routes))
+
+
+def code_needs(name: str) -> str:
+    """What the own code of a hub id needs that is not installed; "" if it can run."""
+    layout = layouts().get(checkpoint_layout(name, {}))
+    if layout is None:
+        return ""
+    if layout.below and _release(importlib.metadata.version("transformers")) >= _release(layout.below):
+        return f"transformers before {layout.below}"
+    packages = _missing_packages(layout)
+    return f"pip install {' '.join(packages)}" if packages else ""
 
 
 def adapter_of(checkpoint: Checkpoint, values: Mapping[str, str]) -> str | None:
@@ -165,14 +177,17 @@ def own_code_fails(name: str, type: str, error: str) -> UsageError:
 def _check_packages(name: str, type: str, routes: Sequence[Route]) -> None:
     """Raises NoRoute if the checkpoint's own code imports packages that are not installed."""
     layout = layouts().get(type)
-    required = layout.requires if layout else ()
-    packages = [package for package in required if importlib.util.find_spec(package) is None]
+    packages = _missing_packages(layout) if layout else []
     if not packages:
         return
     raise NoRoute(
         f"the own code of {name} imports {' and '.join(packages)}; {_other_ways(name, routes)}"
         f"install with: pip install {' '.join(packages)}"
     )
+
+
+def _missing_packages(layout: CheckpointLayout) -> list[str]:
+    return [package for package in layout.requires if importlib.util.find_spec(package) is None]
 
 
 def _advice(name: str, routes: Sequence[Route]) -> str:
@@ -190,10 +205,9 @@ def _advice(name: str, routes: Sequence[Route]) -> str:
 
 
 def command_of(entry: CatalogEntry) -> str:
-    """The arguments of `snellen run` that ask a model of the catalog by its best route, e.g.
-    `-m InternVL3-8B`; "" if there is none."""
-    best = routes_of(entry)[0]
-    return "" if best.kind == "none" else _model_flag(best, entry.name)
+    """The arguments of `snellen run` that ask a model of the catalog, e.g. `-m InternVL3-8B`: it takes the nearest
+    route by itself. "" if there is none."""
+    return "" if routes_of(entry)[0].kind == "none" else f"-m {entry.name}"
 
 
 def _model_flag(route: Route, name: str) -> str:

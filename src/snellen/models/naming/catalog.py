@@ -116,13 +116,25 @@ def sources() -> dict[str, FactSource]:
 
 
 def find_entry(name: str) -> CatalogEntry | None:
-    """Find an entry by name, alias, spec or id at its provider; only types are case-sensitive."""
+    """Find an entry by name, alias, spec or id at its provider; only types are case-sensitive.
+
+    Last, a name or alias matches by its letters and digits alone, if it matches those of one entry:
+    `GPT-4o-20240806` is `gpt-4o-2024-08-06`.
+    """
     name = name.strip()
     lower = name.lower()
     entry = _by_name().get(lower)
     if entry is not None and lower in entry.types and name != lower:
         return None
+    if entry is None and "/" not in name:
+        near = _by_letters().get(letters_of(name), ())
+        return near[0] if len(near) == 1 else None
     return entry
+
+
+def letters_of(name: str) -> str:
+    """Its letters and digits, in lower case: papers and tools differ in hyphens, dots and blanks."""
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def facts_of(name: str) -> CatalogEntry | None:
@@ -133,6 +145,15 @@ def facts_of(name: str) -> CatalogEntry | None:
 def catalog_names() -> Iterable[str]:
     """Names, aliases and types, for suggestions."""
     return (name for entry in catalog() for name in entry.names)
+
+
+@functools.cache
+def _by_letters() -> dict[str, list[CatalogEntry]]:
+    by_letters: dict[str, list[CatalogEntry]] = {}
+    for entry in catalog():
+        for letters in dict.fromkeys(map(letters_of, (entry.name, *entry.aliases))):
+            by_letters.setdefault(letters, []).append(entry)
+    return by_letters
 
 
 @functools.cache

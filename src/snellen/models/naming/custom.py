@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from snellen.core.benchmark import Benchmark, BenchmarkFactory
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
+from snellen.models.naming.consent import allow, parse_code
 from snellen.models.naming.spec import split_options
 
 
@@ -87,9 +88,13 @@ class LoadedFile(NamedTuple):
 
 
 def load_files(paths: Iterable[str | Path]) -> LoadedFile:
-    """Load files; for duplicate names, the later file wins. Raises as `load_file`."""
+    """Load files; for duplicate names, the later file wins. `ORG/NAME@COMMIT` is no file, but code
+    that may run (`consent`). Raises as `load_file`."""
     loaded = LoadedFile(LoadedModels(), {})
     for path in paths:
+        if (code := parse_code(str(path))) is not None:
+            allow(code)
+            continue
         offered = load_file(path)
         loaded.models.update(offered.models)
         loaded.benchmarks.update(offered.benchmarks)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.errors import UnknownName, UsageError
+from snellen.core.errors import NotHere, UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
@@ -190,12 +190,17 @@ def describe_model(spec: str, options: Mapping[str, str] | None = None) -> Model
 
 
 def _provider_of(parts: ModelSpec, spec: str) -> Provider:
-    """The provider of a name. Raises UnknownName with the nearest names."""
+    """The provider of a name. Raises UnknownName with the nearest names, and NotHere for a name that is known to
+    have none."""
     provider = find_provider(parts.provider)
     if provider is not None:
         return provider
     from snellen.models.naming.catalog import catalog_names
+    from snellen.models.naming.other_names import find_other_name
 
+    other = find_other_name(split_options(spec)[0])
+    if other is not None:
+        raise NotHere(other.sentence(split_options(spec)[0]))
     names = [*(listing.name for listing in registered_models()), *catalog_names()]
     hint = "a Hugging Face model is named hf/<hub id or folder>."
     providers = [provider.name for provider in registered_providers()]

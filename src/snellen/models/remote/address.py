@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -9,12 +10,14 @@ from urllib.parse import urlsplit
 from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
 from snellen.models.naming.spec import refuse_password
+from snellen.models.remote.credentials import find_proof, missing_proof
 from snellen.models.remote.http import Endpoint
 from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile
 from snellen.settings import first_nonblank, read_secret
 
 _PASTED_PATHS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
 """Paths that users paste with a base URL; they are removed."""
+_PLACE = re.compile(r"[\w.:-]+")
 _LOCAL = ("http://localhost", "http://127.0.0.1")
 
 
@@ -41,19 +44,52 @@ def find_origin(provider: str, profile: ProviderProfile, options: Mapping[str, s
     """Find the base URL. Raises UsageError if it is missing or not a URL."""
     key_env = (options["key_env"],) if "key_env" in options else profile.key_env
     url = options.get("base_url") or first_nonblank(profile.base_url_env) or profile.base_url
+    if "{" in url and url == profile.base_url:
+        url = url.format(**_place(provider, profile))
     if not url:
         variables = f" or set {' or '.join(profile.base_url_env)}" if profile.base_url_env else ""
         raise UsageError(f"{provider} models need the option base_url=https://...{variables}")
     refuse_password(url)
-    return ServerOrigin(provider, _normalise_url(provider, url), key_env)
+    return ServerOrigin(provider, _normalise_url(provider, url, profile.dialect != "converse"), key_env)
+
+
+def find_place(profile: ProviderProfile) -> dict[str, str]:
+    """The fields of the base URL that the environment says."""
+    found = {
+        name: first_nonblank(variables) or profile.place_default.get(name) for name, variables in profile.place.items()
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _place(provider: str, profile: ProviderProfile) -> dict[str, str]:
+    """All fields of the base URL, with the host of a location. Raises UsageError for one that is missing."""
+    place = find_place(profile)
+    for name, variables in profile.place.items():
+        if not _PLACE.fullmatch(place.get(name, "")):
+            got = f"; got {place[name]!r}" if name in place else ""
+            raise UsageError(f"{provider} models need a {name}: set {_either(variables)}{got}")
+    return {**place, "host": _google_host(place["location"])} if "location" in place else place
+
+
+def _google_host(location: str) -> str:
+    """The host of Vertex AI for a region, for one of the two unions of regions, or for all."""
+    if location == "global":
+        return "aiplatform.googleapis.com"
+    return (
+        f"aiplatform.{location}.rep.googleapis.com"
+        if location in ("us", "eu")
+        else f"{location}-aiplatform.googleapis.com"
+    )
 
 
 def find_key(origin: ServerOrigin, profile: ProviderProfile, options: Mapping[str, str]) -> Secret | None:
     """Read the key from the environment. Raises UsageError if it is required and missing."""
     key = read_secret(origin.key_env)
+    if key is None and "key_env" not in options and find_proof(profile, {}) is not None:
+        return None
     if key is None and (profile.key_needed or "key_env" in options):
         raise UsageError(
-            f"{provider_label(origin)} models need a key: set {_either(origin.key_env)} in the "
+            f"{provider_label(origin)} models need a key: set {_either(origin.key_env)}{missing_proof(profile)} in the "
             "environment, or name another variable with the option key_env=NAME"
         )
     if key is not None and not key.fits_header():
@@ -68,18 +104,27 @@ def build_endpoint(
 ) -> Endpoint:
     """The endpoint, with the headers and query of every request."""
     headers = {"Content-Type": "application/json"}
-    if profile.dialect == "anthropic":
+    proof = find_proof(profile, find_place(profile)) if key is None else None
+    if profile.dialect == "anthropic" and not profile.anthropic_version:
         headers["anthropic-version"] = "2023-06-01"
     base_url, query = origin.base_url, ""
     if origin.provider == "azure":
         version = options.get("api_version")
         query = f"api-version={version}" if version else ""
         base_url += f"/openai/deployments/{model}" if version else "/openai/v1"
-    return Endpoint(base_url=base_url, key=key, key_header=profile.key_header, headers=headers, query=query)
+    return Endpoint(
+        base_url=base_url,
+        key=key,
+        key_header=profile.key_header,
+        key_scheme=profile.key_scheme,
+        proof=proof,
+        headers=headers,
+        query=query,
+    )
 
 
-def _normalise_url(provider: str, url: str) -> str:
-    """Strip pasted paths from a URL and append /v1 to a bare host. Raises UsageError."""
+def _normalise_url(provider: str, url: str, has_version: bool) -> str:
+    """Strip pasted paths from a URL and append /v1 to a bare host, if its API has one. Raises UsageError."""
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname)
@@ -93,7 +138,7 @@ def _normalise_url(provider: str, url: str) -> str:
         url = url.removesuffix(end)
     if provider == "azure":
         return url.removesuffix("/openai/v1").removesuffix("/openai")
-    return url if urlsplit(url).path else f"{url}/v1"
+    return url if urlsplit(url).path or not has_version else f"{url}/v1"
 
 
 def _either(names: Sequence[str]) -> str:

@@ -55,8 +55,9 @@ class Anthropic:
         """The POST for a request."""
         messages = apply_image_policy(request.messages, config.setup.images)
         system = "\n".join(message.text() for message in messages if message.role == "system")
+        version = config.profile.anthropic_version
         body: Body = {
-            "model": config.model,
+            **({"anthropic_version": version} if version else {"model": config.model}),
             "max_tokens": 4096,
             "messages": [_message(message, media) for message in messages if message.role != "system"],
         }
@@ -79,7 +80,8 @@ class Anthropic:
                     body["top_k"] = settings.top_k
         if config.setup.stream:
             body["stream"] = True
-        return Call("messages", with_extra(body, config))
+        method = "streamRawPredict" if config.setup.stream else "rawPredict"
+        return Call(f"models/{config.model}:{method}" if version else "messages", with_extra(body, config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
         """Text and thoughts of a reply. Raises ModelError if it has no answer."""

@@ -14,6 +14,7 @@ from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.body import MEGABYTE
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
+from snellen.models.remote.converse import Converse
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig
 from snellen.models.remote.google import Google
 from snellen.models.remote.http import HttpClient, require_aiohttp
@@ -110,6 +111,8 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
         raise UsageError(f"option video=native: {provider} takes no whole videos, only frames")
     if setup.images == "video" and (profile.video == "none" or profile.dialect != "chat"):
         raise UsageError(f"option images=video: {provider} takes no frames as a video")
+    if profile.dialect == "converse" and setup.stream:
+        raise UsageError(f"option stream=yes: the streams of {provider} are not read; leave it out")
     if profile.dialect != "chat" and (setup.endpoint != "chat" or setup.rank != "off"):
         raise UsageError(f"{provider} has one endpoint and ranks nothing; leave out endpoint, rank")
 
@@ -120,4 +123,6 @@ def _dialect(config: RemoteModelConfig) -> Dialect:
         return Anthropic(setup.effort, has_adaptive_thinking(profile, config.model))
     if profile.dialect == "google":
         return Google()
+    if profile.dialect == "converse":
+        return Converse()
     return Completions() if setup.endpoint == "completions" else Chat()

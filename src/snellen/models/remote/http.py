@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from snellen.core.errors import MissingExtra, ModelError
 from snellen.core.secret import Secret
 from snellen.models.remote.body import MEGABYTE, read_body, read_chunks, read_prefix
+from snellen.models.remote.credentials import Proof
 from snellen.models.remote.errors import HTML_PAGE, HtmlReply, error_details, error_from_status
 from snellen.models.remote.image_urls import ImageHostPolicy, PrivateAddress, private_address_error, public_resolver
 from snellen.models.remote.json_reply import parse_json, quote
@@ -48,6 +49,9 @@ class Endpoint:
     base_url: str
     key: Secret | None = None
     key_header: str = "Authorization"
+    key_scheme: str = "Bearer"
+    proof: Proof | None = None
+    """Headers that prove who sends a request, in place of a key."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers of every request, except the one with the key."""
     query: str = ""
@@ -57,12 +61,15 @@ class Endpoint:
         """The URL of a path below the base URL."""
         return f"{self.base_url}/{path}" + (f"?{self.query}" if self.query else "")
 
-    def headers_with_key(self) -> dict[str, str]:
-        """Headers for this server, and no other."""
+    async def headers_with_key(self, method: str, url: str, body: bytes | None) -> dict[str, str]:
+        """Headers of a request to this server, and no other. Raises ModelError if a program that
+        prints the key fails."""
+        if self.key is None and self.proof is not None:
+            return {**self.headers, **await asyncio.to_thread(self.proof, method, url, body or b"")}
         if self.key is None:
             return dict(self.headers)
-        bearer = "Bearer " if self.key_header == "Authorization" else ""
-        return {**self.headers, self.key_header: bearer + self.key.reveal()}
+        scheme = f"{self.key_scheme} " if self.key_scheme and self.key_header == "Authorization" else ""
+        return {**self.headers, self.key_header: scheme + self.key.reveal()}
 
 
 class ServerClient(Protocol):
@@ -136,7 +143,7 @@ class HttpClient:
         for _ in range(_MAX_REDIRECTS + 1):
             self._image_host_policy.check(url)
             try:
-                async with self._request("GET", url, None, external=True) as response:
+                async with self._request("GET", url, None, {}, external=True) as response:
                     if 300 <= response.status < 400:
                         url = urljoin(url, response.headers.get("Location", ""))
                         continue
@@ -152,8 +159,9 @@ class HttpClient:
         """POST a JSON body and iterate over the JSON objects of the server-sent events."""
         url = self._endpoint.url(path)
         started = False
+        headers = await self._endpoint.headers_with_key("POST", url, body)
         try:
-            async with self._request("POST", url, body) as response:
+            async with self._request("POST", url, body, headers) as response:
                 await self._raise_for_status(response)
                 async for line in _lines(read_chunks(response, self._max_reply_bytes)):
                     if not line.startswith(b"data:"):
@@ -180,25 +188,29 @@ class HttpClient:
 
     async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
         """The complete body of the reply."""
+        headers = await self._endpoint.headers_with_key(method, url, body)
         try:
-            async with self._request(method, url, body) as response:
+            async with self._request(method, url, body, headers) as response:
                 await self._raise_for_status(response)
                 return await read_body(response, self._max_reply_bytes)
         except _network_errors() as error:
             raise self._model_error(error, url) from error
 
     def _request(
-        self, method: str, url: str, body: bytes | None, *, external: bool = False
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, external: bool = False
     ) -> AbstractAsyncContextManager[ClientResponse]:
+        from yarl import URL
+
         session = self._loop_session()
         # A proxy resolves names itself, so that their addresses cannot be checked here.
         if external and not self._proxy and not self._image_host_policy.is_trusted(url):
             session = self._public_session = self._public_session or self._new_session(public_resolver())
         return session.request(
             method,
-            url,
+            # What is signed is sent as it stands: aiohttp would write %3A as a colon.
+            URL(url, encoded=True) if self._endpoint.proof is not None else url,
             data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body,
-            headers={} if external else self._endpoint.headers_with_key(),
+            headers=headers,
             proxy=self._proxy,
             # A redirect would carry the key along (aiohttp drops only `Authorization`), or lead to
             # an address that was not checked.

@@ -90,8 +90,8 @@ class ServerModel(RemoteModel):
         return msgspec.structs.replace(_hide_keys(output), seconds=seconds)
 
     def reset_served(self) -> None:
-        """Forget earlier reports. Azure's list is not requested: it names no deployments."""
-        self._self_report.begin(list_models=self._origin.provider != "azure")
+        """Forget earlier reports."""
+        self._self_report.begin(list_models=self.config.profile.lists_models)
 
     def served_identity(self) -> ServedIdentity:
         """What the server reported since `reset_served`."""
@@ -123,7 +123,9 @@ class ServerModel(RemoteModel):
             if busy or unlisted:
                 return
             wrong = None
-            if error.kind == "request" and not is_sampling_refusal(error):
+            # Azure's list is of models, and a deployment has a name of its own.
+            lists = self.config.profile.lists_models
+            if lists and error.kind == "request" and not is_sampling_refusal(error):
                 wrong = await explain_wrong_name(self.client, self._origin, self.config.model)
             sentence = wrong or explain_error(error, self._origin)
             raise UsageError(f"{sentence}; nothing was asked yet") from error

@@ -122,9 +122,6 @@ async def only_model(client: ServerClient, origin: ServerOrigin) -> str:
 
 async def explain_wrong_name(client: ServerClient, origin: ServerOrigin, model: str) -> str | None:
     """A sentence if the server lists its models without this one, else None."""
-    if origin.provider == "azure":
-        # Its list is of models; a deployment has a name of its own.
-        return None
     try:
         names = await list_models(client)
     except ModelError:

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-DialectName = Literal["chat", "anthropic", "google"]
+DialectName = Literal["chat", "anthropic", "google", "converse"]
 URL_SCHEMES = ("http", "https")
 """Providers of any server, by its URL."""
 Video = Literal["none", "video_url"]
@@ -24,11 +24,23 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     base_url: str = ""
     base_url_env: tuple[str, ...] = ()
     """Environment variables that may hold the base URL."""
+    place: dict[str, tuple[str, ...]] = {}
+    """Fields of the base URL, such as a region, and the environment variables that may hold them."""
+    place_default: dict[str, str] = {}
     key_env: tuple[str, ...] = ()
     """Environment variables that may hold the key; the first one set is used."""
     key_needed: bool = True
     key_header: str = "Authorization"
-    """The key follows "Bearer" in `Authorization`; any other header holds the key alone."""
+    key_scheme: str = "Bearer"
+    """What stands before the key in `Authorization`; any other header holds the key alone."""
+    key_command: tuple[str, ...] = ()
+    """A program that prints a key for less than an hour, where no variable has one."""
+    sign: Literal["", "aws"] = ""
+    """How requests are signed, where no variable has a key."""
+    lists_models: bool = True
+    """Whether it lists its models at /models."""
+    anthropic_version: str = ""
+    """Version in the body of Anthropic's API behind another provider, which names the model in the path."""
     token_limit: str = "max_tokens"
     """Name of the field for the maximal number of new tokens."""
     temperature: bool = True

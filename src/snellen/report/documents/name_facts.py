@@ -22,7 +22,7 @@ from snellen.benchmarks.declaration.registry import (
 from snellen.benchmarks.declaration.results_files import results_files
 from snellen.benchmarks.protocol.parsers import describe_rules
 from snellen.core.benchmark import Variant
-from snellen.core.errors import MissingExtra, UnknownName, UsageError
+from snellen.core.errors import MissingExtra, NotHere, UnknownName, UsageError
 from snellen.core.model import Identity
 from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
@@ -58,7 +58,12 @@ def facts_of_name(name: str) -> dict[str, str]:
     setup = _find_setup_of_name(name)
     if name.lower() in builtin_suites():
         return _suite_facts(name.lower())
-    return _facts(name) if setup is None else _setup_facts(setup)
+    if setup is not None:
+        return _setup_facts(setup)
+    try:
+        return _facts(name)
+    except NotHere as error:
+        return {"name": name, "here": f"nothing: {error}"}
 
 
 def _find_setup_of_name(name: str) -> MakerSetup | None:

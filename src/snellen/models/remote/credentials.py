@@ -1,0 +1,69 @@
+"""What proves to a provider who asks: a key of the environment, a key that a program prints, or a
+signature of each request."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from snellen.core.errors import ModelError
+from snellen.core.secret import Secret, hide
+from snellen.models.remote.aws_signature import read_aws_credentials, signature_headers
+from snellen.models.remote.profile import ProviderProfile
+
+Proof = Callable[[str, str, bytes], Mapping[str, str]]
+"""Headers of a request, by method, URL and body. Raises ModelError (`authentication`)."""
+_KEY_SECONDS = 1800
+"""How long a printed key is used: those of gcloud hold for an hour."""
+_COMMAND_SECONDS = 60
+
+
+def find_proof(profile: ProviderProfile, place: Mapping[str, str]) -> Proof | None:
+    """How requests prove who sends them where no variable has a key; None if nothing is here."""
+    if profile.sign == "aws":
+        credentials = read_aws_credentials()
+        if credentials is not None:
+            return partial(signature_headers, region=place.get("region", "us-east-1"), credentials=credentials)
+    if profile.key_command and shutil.which(profile.key_command[0]):
+        return PrintedKey(profile.key_command)
+    return None
+
+
+class PrintedKey:
+    """A key that a program prints, asked for when it is first needed and again after half an hour."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        self._command = command
+        self._lock = threading.Lock()
+        self._key: Secret | None = None
+        self._read = 0.0
+
+    def __call__(self, method: str, url: str, body: bytes) -> Mapping[str, str]:
+        with self._lock:
+            if self._key is None or time.monotonic() - self._read > _KEY_SECONDS:
+                self._key, self._read = self._print(), time.monotonic()
+            return {"Authorization": f"Bearer {self._key.reveal()}"}
+
+    def _print(self) -> Secret:
+        """Raises ModelError (`authentication`) if the program prints no key."""
+        words = " ".join(self._command)
+        try:
+            ended = subprocess.run(self._command, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ModelError(f"{words} gives no key: {error}", "authentication") from error
+        key = Secret(ended.stdout.strip())
+        if ended.returncode or not key.reveal() or not key.fits_header():
+            last = hide(ended.stderr.strip()).splitlines()[-1:]
+            raise ModelError(f"{words} gives no key: {' '.join(last) or 'it prints none'}", "authentication")
+        return key
+
+
+def missing_proof(profile: ProviderProfile) -> str:
+    """What else than a variable with a key would do, in front of the advice about options; "" if nothing else."""
+    if profile.sign == "aws":
+        return " or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    return f" or install {profile.key_command[0]} and log in" if profile.key_command else ""
