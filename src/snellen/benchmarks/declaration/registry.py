@@ -29,6 +29,7 @@ from snellen.benchmarks.declaration.build import all_options, build
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.peers import bridged_factory, parse_peer_name
 from snellen.benchmarks.declaration.units import refuse_units
 from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import OWN_PROMPT, prompt_options
@@ -179,6 +180,9 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
 def _find_source(name: str, variant: Variant) -> NamedSource:
     """What a name means: a description, a data file, or a registered benchmark. Raises
     UnknownName, and UsageError for choices that do not go with it."""
+    peer_name = parse_peer_name(name)
+    if peer_name is not None:
+        return NamedSource(bridged_factory(peer_name), {})
     if is_description(name):
         from snellen.benchmarks.declaration.toml import load_declaration
 
@@ -246,7 +250,7 @@ def is_data_source(name: str) -> bool:
     # No benchmark has such a name: files need not wait for the list of them.
     if "://" in name or _DATA_SUFFIX.search(name) is not None:
         return True
-    if is_registered(name):
+    if is_registered(name) or parse_peer_name(name) is not None:
         return False
     return is_description(name) or Path(name).exists() or _table_in_lmu_data(name) is not None
 
