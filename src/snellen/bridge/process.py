@@ -118,6 +118,7 @@ class Worker:
         except OSError as error:
             os.close(self._requests)
             os.close(self._replies)
+            self._home.cleanup()
             raise UsageError(
                 f"{self.command.python} does not start ({error.strerror or error}); give the Python of "
                 f"an environment with {self.command.peer}"
