@@ -43,6 +43,10 @@ class Whole(NamedTuple):
         summary = summarise(records, headline=self.headline, failures=self.failures)
         notices = tuple(self._notices(summary, records))
         summary = structs.replace(summary, notices=notices, metrics={self.headline: summary.headline})
+        if not self.has_judge and any(_awaits_judge(one) for one in records):
+            # The rest are those that rules could read, which says little about all.
+            headline = Metric(self.headline, None, summary.n, note="needs a judge: give one with --judge")
+            return structs.replace(summary, headline=headline, metrics={self.headline: headline}, groups={})
         kept = [msgspec.json.decode(one.metadata[KEPT], type=Kept) for one in records if KEPT in one.metadata]
         if not kept:
             return summary
@@ -99,12 +103,16 @@ class Whole(NamedTuple):
         for notice in summary.notices:
             if _UNGRADED not in notice:
                 yield notice
-        unscored = [one for one in records if one.unscored == "ungraded" and KEPT not in one.metadata]
+        unscored = [one for one in records if _awaits_judge(one)]
         if unscored and not self.has_judge:
             yield (
                 f"{len(unscored)} of {len(records)} samples are not scored: {self.title}'s code asks a judge about "
                 "them; name one with --judge"
             )
+
+
+def _awaits_judge(record: Record) -> bool:
+    return record.unscored == "ungraded" and KEPT not in record.metadata
 
 
 def _factor(value: float, mean: float | None, scale: float | None) -> float | None:
