@@ -100,6 +100,7 @@ def misbehave(task: str, index: int, folder: Path) -> None:
         (folder / "died").touch()
         os._exit(7)
     if task == "hangs":
+        (folder / "hangs").touch()
         time.sleep(1000)
     if task == "raises":
         raise ValueError("a colour out of space")

@@ -4,6 +4,7 @@ between where that code asks one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,11 +40,12 @@ class Kept(Struct, frozen=True, omit_defaults=True):
 class PutQuestion(NamedTuple):
     """A question of the tool: its place in the task, and how it is put."""
 
-    index: int
+    place: int
     messages: tuple[MessageData, ...]
 
 
-class BridgedFlow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class BridgedFlow:
     """What the flow of every sample needs."""
 
     task: str
@@ -71,11 +73,11 @@ class BridgedFlow(NamedTuple):
             if not isinstance(output, Generated):
                 return build_record(sample, (Pass(messages, output, gold=sample.gold),))
             replies.append(output.text)
-            following = self.next_turn(question.index, replies) if self.next_turn else NextTurn(done=True)
+            following = self.next_turn(question.place, replies) if self.next_turn else NextTurn(done=True)
             if following.done:
                 break
             messages, media = as_messages(following.messages), media_of(following.messages)
-        return (yield from self._score(sample, Pass(messages, output, gold=sample.gold), question.index, replies))
+        return (yield from self._score(sample, Pass(messages, output, gold=sample.gold), question.place, replies))
 
     def _score(self, sample: Sample, result: Pass, index: int, replies: Sequence[str]) -> Flow:
         """Have the tool's code score the replies, as often as it asks a judge."""

@@ -18,7 +18,16 @@ from typing import Any
 from .main import Needs
 
 
-class _Absent:
+class _AbsentName(type):
+    """Names of an absent name are absent too."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _absent(name, cls.package)
+
+
+class _Absent(metaclass=_AbsentName):
     """Any name of a package that is not installed. While the tool is imported it may be subclassed
     and decorate; once a call uses it, the call ends with `Needs`."""
 
@@ -45,7 +54,7 @@ class _Absent:
 
 
 def _absent(name: str, package: str) -> Any:
-    return type(name, (_Absent,), {"package": package})
+    return _AbsentName(name, (_Absent,), {"package": package})
 
 
 class _AbsentModule(types.ModuleType):

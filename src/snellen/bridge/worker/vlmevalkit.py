@@ -507,7 +507,7 @@ def _is_about_data(error: BaseException) -> bool:
 def _keep_env_files_closed() -> None:
     """The tool reads keys from a file `.env` beside its package: it finds none."""
     with contextlib.suppress(ImportError):
-        dotenv = importlib.import_module("dotenv")
+        dotenv: Any = importlib.import_module("dotenv")
         dotenv.dotenv_values = lambda *given, **named: {}
 
 
