@@ -25,6 +25,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "differential" / "oracles"))
 
 NO_JUDGE = "exact_matching"
+ASKED: list[str] = []
+"""What the scripted judge was asked."""
 
 
 class AnyChecksum(str):
@@ -135,14 +137,24 @@ def main(checkout: str, data: str, work: str) -> None:
         replace_everywhere("md5", lambda text: AnyChecksum(checksum(text)))
         replace_everywhere("build_judge", scripted_judge)
         for job in jobs:
-            folder = Path(work) / job["task"]
-            folder.mkdir(parents=True)
-            try:
-                results[job["task"]] = run(job["task"], job["judged"], folder)
-            except Exception as error:  # noqa: BLE001 - whatever the tool's code has
-                print("".join(traceback.format_exception(error)), file=sys.stderr)
-                results[job["task"]] = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
+            results[job["task"]] = try_both(job["task"], Path(work))
     json.dump(results, sys.stdout)
+
+
+def try_both(task: str, work: Path) -> dict[str, Any]:
+    """Without a judge; with one where that fails or a judge is asked nevertheless."""
+    for judged in (False, True):
+        folder = work / f"{task}-{judged}"
+        folder.mkdir(parents=True)
+        ASKED.clear()
+        try:
+            result = {**run(task, judged, folder), "judged": judged}
+            if judged or not ASKED:
+                return result
+        except Exception as error:  # noqa: BLE001 - whatever the tool's code has
+            print("".join(traceback.format_exception(error)), file=sys.stderr)
+            result = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}", "judged": judged}
+    return result
 
 
 def scripted_judge(**named: Any) -> Any:
@@ -156,6 +168,7 @@ def scripted_judge(**named: Any) -> Any:
             inputs = [inputs] if isinstance(inputs, str) else inputs
             texts = [one if isinstance(one, str) else one["value"] for one in inputs]
             said = "\n".join(text for text, one in zip(texts, inputs, strict=True) if not is_picture(one))
+            ASKED.append(said)
             return 0, judge_reply(f"{self.system_prompt or ''}\n{said}"), ""
 
         def working(self) -> bool:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from tests.bridge.alone_vlmevalkit import judge_reply, pixels
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.registry import benchmark_sources
 from snellen.bridge.benchmark import worker_command
+from snellen.bridge.catalogue import read_catalogue
 from snellen.bridge.process import PeerFault, PeerLost, PeerWorker, WorkerCommand
 from snellen.bridge.protocol import Aggregated, JudgeQuestion, SampleData, SampleScore, TaskFacts
 
@@ -39,12 +41,10 @@ class Job(NamedTuple):
 
     task: str
     layout: Path
-    judged: bool
 
 
 def find_jobs(names: set[str]) -> Iterator[Job]:
-    """For each layout of a family the first of VLMEvalKit's names that means these options; with a
-    judge where one is needed, which the first try tells."""
+    """For each layout of a family the first of VLMEvalKit's names that means these options."""
     for layout in sorted(LAYOUTS.glob("*.tsv")):
         family, _, chosen = layout.stem.partition("@")
         source = benchmark_sources()[family]() if family in benchmark_sources() else None
@@ -55,7 +55,7 @@ def find_jobs(names: set[str]) -> Iterator[Job]:
         fitting = [name for name, given in aliases.items() if name in names and options.items() <= given.items()]
         exact = [name for name in fitting if dict(aliases[name]) == options]
         for task in [*exact, *fitting][:1]:
-            yield Job(task, layout, judged=False)
+            yield Job(task, layout)
 
 
 def place(jobs: list[Job], folder: Path) -> None:
@@ -68,10 +68,12 @@ def place(jobs: list[Job], folder: Path) -> None:
 def run_alone(command: WorkerCommand, jobs: list[Job], folder: Path) -> dict[str, Any]:
     """What VLMEvalKit does by itself."""
     place(jobs, folder / "data")
-    given = json.dumps([{"task": job.task, "judged": job.judged} for job in jobs])
+    given = json.dumps([{"task": job.task} for job in jobs])
     arguments = [command.python, str(ALONE), command.settings["checkout"], str(folder / "data"), str(folder / "work")]
     with (folder / "log").open("wb") as log:
-        done = subprocess.run(arguments, input=given.encode(), stdout=subprocess.PIPE, stderr=log, check=True)
+        done = subprocess.run(arguments, input=given.encode(), stdout=subprocess.PIPE, stderr=log, check=False)
+    if done.returncode:
+        raise SystemExit((folder / "log").read_text(errors="replace")[-3000:])
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -84,19 +86,23 @@ class Bridged:
         self._command, self._folder = command._replace(variables=data), folder
         self._worker: PeerWorker | None = None
 
-    def run(self, job: Job, replies: list[str]) -> dict[str, Any]:
-        """What the bridge shows and counts. Raises PeerFault, PeerLost."""
+    def worker(self) -> PeerWorker:
+        """The one that runs, or another one."""
         if self._worker is None or not self._worker.is_alive:
             self._worker = PeerWorker(self._command, self._folder)
-        call = self._worker.call
-        options = {"judge": "yes" if job.judged else "no", "checksum": "off"}
+        return self._worker
+
+    def run(self, job: Job, replies: list[str], *, judged: bool) -> dict[str, Any]:
+        """What the bridge shows and counts. Raises PeerFault, PeerLost."""
+        call = self.worker().call
+        options = {"judge": "yes" if judged else "no", "checksum": "off"}
         facts = call(TaskFacts, "open", task=job.task, options=options, folder=str(self._folder / "media"))
         samples = [call(SampleData, "sample", index=index) for index in range(facts.count)]
         records = []
         for index, reply in enumerate(replies):
-            scored = call(SampleScore, "score", judge=_judge if job.judged else None, index=index, replies=[reply])
+            scored = call(SampleScore, "score", judge=_judge if judged else None, index=index, replies=[reply])
             records.append({"index": index, "replies": [reply], "state": scored.state})
-        whole = call(Aggregated, "aggregate", judge=_judge if job.judged else None, records=records)
+        whole = call(Aggregated, "aggregate", judge=_judge if judged else None, records=records)
         return {
             "shown": [_shown(one) for one in samples],
             "metrics": {name: value for name, value in whole.metrics.items() if value is not None},
@@ -139,61 +145,50 @@ def compare(alone: Mapping[str, Any], bridged: Mapping[str, Any]) -> str:
     return "" if same else f"the headline is {alone['headline']} alone and {bridged['headline']} over the bridge"
 
 
-def prove(only: str = "") -> dict[str, dict[str, Any]]:
+def prove(only: str = "") -> dict[str, Any]:
     """What came of every task."""
     command = worker_command("vlmevalkit", {})
-    with tempfile.TemporaryDirectory(prefix="proof-") as temporary:
+    catalogue = read_catalogue("vlmevalkit")
+    jobs = [job for job in find_jobs({task.name for task in catalogue.tasks()}) if re.search(only, job.task)]
+    with tempfile.TemporaryDirectory(prefix="proof-") as temporary, ThreadPoolExecutor(1) as thread:
         root = Path(temporary)
-        lister = PeerWorker(command, root / "list")
-        names = {one["name"] for one in lister.call(dict[str, list[dict[str, Any]]], "tasks")["tasks"]}
-        commit = lister.hello.commit
-        lister.close()
-        jobs = [job for job in find_jobs(names) if re.search(only, job.task)]
+        (root / "alone").mkdir()
+        alone_later = thread.submit(run_alone, command, jobs, root / "alone")
+        bridged = Bridged(command, jobs, root / "bridged")
+        commit = bridged.worker().hello.commit
+        alone = alone_later.result()
         table: dict[str, dict[str, Any]] = {}
-        for turn, judged in enumerate((False, True)):
-            todo = [
-                job._replace(judged=judged) for job in jobs if table.get(job.task, {}).get("came", "judge") == "judge"
-            ]
-            if todo:
-                table |= _prove_all(command, todo, root / str(turn))
-        return {"commit": {"vlmevalkit": commit}, **dict(sorted(table.items()))}
-
-
-def _prove_all(command: WorkerCommand, jobs: list[Job], folder: Path) -> dict[str, dict[str, Any]]:
-    folder.mkdir()
-    (folder / "alone").mkdir()
-    alone = run_alone(command, jobs, folder / "alone")
-    bridged = Bridged(command, jobs, folder / "bridged")
-    table: dict[str, dict[str, Any]] = {}
-    for job in jobs:
-        line = table[job.task] = _prove_one(job, alone[job.task], bridged)
-        print(job.task, line["came"], line.get("why", ""), file=sys.stderr, flush=True)
-    bridged.close()
+        for job in jobs:
+            line = table[job.task] = _prove_one(job, alone[job.task], bridged)
+            print(job.task, line["came"], line.get("why", ""), file=sys.stderr, flush=True)
+            TABLE.write_bytes(_encode(commit, table))
+        bridged.close()
     return table
 
 
+def _encode(commit: str | None, table: dict[str, dict[str, Any]]) -> bytes:
+    proven = {"peer": "vlmevalkit", "commit": commit, "tasks": dict(sorted(table.items()))}
+    return msgspec.json.format(msgspec.json.encode(proven), indent=1) + b"\n"
+
+
 def _prove_one(job: Job, alone: Mapping[str, Any], bridged: Bridged) -> dict[str, Any]:
+    judged = alone["judged"]
     try:
-        over = bridged.run(job, alone.get("replies") or [])
+        over = bridged.run(job, alone.get("replies") or [], judged=judged)
     except (PeerFault, PeerLost) as error:
         kind = error.fault.kind if isinstance(error, PeerFault) else "lost"
-        if kind == "judge" or ("error" in alone and not job.judged):
-            return {"came": "judge"}
         if "error" in alone:
             return {"came": "broken there", "why": alone["error"], "bridge": f"{kind}: {error}"[:300]}
         return {"came": kind, "why": str(error)[:300]}
     if "error" in alone:
-        return {"came": "judge"} if not job.judged else {"came": "broken there", "why": alone["error"]}
+        return {"came": "broken there", "why": alone["error"]}
     why = compare(alone, over)
     facts = {key: over[key] for key in ("kinds", "media", "pictures")}
     counts = {"rows": len(over["shown"]), "numbers": len(over["metrics"]), "headline": over["headline"]}
-    return {"came": "differs", "why": why} if why else {"came": "same", "judged": job.judged, **facts, **counts}
+    return {"came": "differs", "why": why} if why else {"came": "same", "judged": judged, **facts, **counts}
 
 
 if __name__ == "__main__":
-    only = sys.argv[1] if len(sys.argv) > 1 else ""
-    proven = prove(only)
-    if not only:
-        TABLE.write_bytes(msgspec.json.format(msgspec.json.encode(proven), indent=1) + b"\n")
-    came = [one.get("came") for one in proven.values() if "came" in one]
-    print({kind: came.count(kind) for kind in sorted(set(map(str, came)))})
+    proven = prove(sys.argv[1] if len(sys.argv) > 1 else "")
+    came = [one["came"] for one in proven.values()]
+    print({kind: came.count(kind) for kind in sorted(set(came))})

@@ -10,6 +10,7 @@ import pytest
 
 import snellen
 from snellen.bridge import benchmark
+from snellen.cli.main import main
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.store.runs import open_run
@@ -109,6 +110,24 @@ def test_a_control_takes_the_pictures_away(tmp_path: Path) -> None:
     one = run("plain", tmp_path, blind, variant=snellen.Variant(control="blind"))
     assert set(seen) == {0}
     assert one.summary.headline.value == 25.0
+
+
+def test_a_plan_counts_its_requests_and_asks_nothing(tmp_path: Path) -> None:
+    planned = snellen.plan({"painter": painter}, "vlmevalkit/plain", out=tmp_path)
+    (line,) = planned.lines
+    assert line.estimate is not None
+    assert line.estimate.samples == 4
+    assert not ASKED
+
+
+def test_runs_are_compared_sample_by_sample(tmp_path: Path) -> None:
+    def first(request: snellen.Generate) -> str:
+        return "A"
+
+    results = snellen.evaluate({"painter": painter, "first": first}, "vlmevalkit/plain", out=tmp_path, progress=False)
+    by_model = {one.info.model: one.summary.headline.value for one in results}
+    assert by_model == {"painter": 75.0, "first": 25.0}
+    assert main(["compare", *(str(one.path) for one in results)]) == 0
 
 
 @pytest.mark.parametrize(
