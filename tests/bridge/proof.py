@@ -157,7 +157,9 @@ def prove(only: str = "") -> dict[str, Any]:
         bridged = Bridged(command, jobs, root / "bridged")
         commit = bridged.worker().hello.commit
         alone = alone_later.result()
-        table: dict[str, dict[str, Any]] = {}
+        # A part of the tasks is tried anew, and the others stay.
+        kept = json.loads(TABLE.read_text())["tasks"] if only and TABLE.is_file() else {}
+        table: dict[str, dict[str, Any]] = kept
         for job in jobs:
             line = table[job.task] = _prove_one(job, alone[job.task], bridged)
             print(job.task, line["came"], line.get("why", ""), file=sys.stderr, flush=True)
@@ -178,14 +180,20 @@ def _prove_one(job: Job, alone: Mapping[str, Any], bridged: Bridged) -> dict[str
     except (PeerFault, PeerLost) as error:
         kind = error.fault.kind if isinstance(error, PeerFault) else "lost"
         if "error" in alone:
-            return {"came": "broken there", "why": alone["error"], "bridge": f"{kind}: {error}"[:300]}
+            return _fail_alone(alone["error"])
         return {"came": kind, "why": str(error)[:300]}
     if "error" in alone:
-        return {"came": "broken there", "why": alone["error"]}
+        return _fail_alone(alone["error"])
     why = compare(alone, over)
     facts = {key: over[key] for key in ("kinds", "media", "pictures")}
     counts = {"rows": len(over["shown"]), "numbers": len(over["metrics"]), "headline": over["headline"]}
     return {"came": "differs", "why": why} if why else {"came": "same", "judged": judged, **facts, **counts}
+
+
+def _fail_alone(why: str) -> dict[str, Any]:
+    """What the tool by itself could not do: packages or data are missing, or it has an error."""
+    kind = "needs" if "ModuleNotFoundError" in why else "data" if "FileNotFound" in why else "broken there"
+    return {"came": kind, "why": why}
 
 
 if __name__ == "__main__":
