@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.benchmarks.declaration.peers import PEERS
+from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError, storage_errors
 from snellen.engine.servers.environment_launcher import EnvironmentNotMade, make_environment
 from snellen.settings import Settings
@@ -56,17 +57,21 @@ def find_python(peer: str) -> str:
     settings = Settings.from_environment()
     digest = hashlib.sha256(listed.encode()).hexdigest()[:12]
     folder = settings.cache / "environments" / f"{peer}-{digest}"
-    script = folder / "list" / f"{peer}.py"
+    made, script = folder / "python", folder / "list" / f"{peer}.py"
+    if made.is_file() and Path(python := made.read_text()).is_file():
+        return python
     with storage_errors("write", script):
         script.parent.mkdir(parents=True, exist_ok=True)
         script.write_text(listed)
     try:
-        return make_environment("offline" if settings.offline else "online", uv, script, folder)
+        python = make_environment("offline" if settings.offline else "online", uv, script, folder)
     except EnvironmentNotMade as error:
         raise UsageError(
             f"uv cannot make the environment of {PEERS[peer]}: {error}, as its lines above say. It needs the "
             f"network once; or {_own(peer, 'python')}"
         ) from error
+    save(made, python)
+    return python
 
 
 def find_checkout(peer: str) -> str | None:
