@@ -192,8 +192,9 @@ def _prove_one(job: Job, alone: Mapping[str, Any], bridged: Bridged) -> dict[str
 
 def _fail_alone(why: str) -> dict[str, Any]:
     """What the tool by itself could not do: packages or data are missing, or it has an error."""
-    kind = "needs" if "ModuleNotFoundError" in why else "data" if "FileNotFound" in why else "broken there"
-    return {"came": kind, "why": why}
+    is_absent = any(word in why for word in ("FileNotFound", "LocalEntryNotFound", "Failed to download"))
+    is_package = "ModuleNotFoundError" in why and "vlmeval." not in why
+    return {"came": "needs" if is_package else "data" if is_absent else "broken there", "why": why}
 
 
 if __name__ == "__main__":
