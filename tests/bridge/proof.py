@@ -185,6 +185,11 @@ def _prove_one(job: Job, alone: Mapping[str, Any], bridged: Bridged) -> dict[str
     if "error" in alone:
         return _fail_alone(alone["error"])
     why = compare(alone, over)
+    if not why and not over["metrics"]:
+        return {
+            "came": "no numbers",
+            "why": "prompts are the same; evaluate gives no number, by itself or over the bridge",
+        }
     facts = {key: over[key] for key in ("kinds", "media", "pictures")}
     counts = {"rows": len(over["shown"]), "numbers": len(over["metrics"]), "headline": over["headline"]}
     return {"came": "differs", "why": why} if why else {"came": "same", "judged": judged, **facts, **counts}
