@@ -1,0 +1,138 @@
+"""Names of other tools' benchmarks, without a process: what they mean, and what is listed."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.bridge.proof import TABLE
+
+from snellen.benchmarks.declaration.peers import PEERS, parse_peer_name
+from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
+from snellen.bridge.catalogue import peers_with, read_catalogue
+from snellen.bridge.environment import LISTS, read_list
+from snellen.bridge.flow import as_messages, media_refs, with_media
+from snellen.bridge.protocol import MessageData, PartData, ProtocolError, SampleScore, read_line, read_result
+from snellen.bridge.summary import _factor
+from snellen.cli.main import main
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.media import InlineSource
+from snellen.core.request import Media, Text
+from snellen.core.sample import MediaRef
+
+
+def test_a_prefix_names_a_tool() -> None:
+    assert parse_peer_name("vlmevalkit/MMStar") == ("vlmevalkit", "MMStar")
+    assert parse_peer_name("VLMEvalKit/MMStar") == ("vlmevalkit", "MMStar")
+    assert parse_peer_name("mm-star") is None
+    assert parse_peer_name("folder/MMStar") is None
+    assert parse_peer_name("vlmevalkit/") is None
+    assert not is_data_source("vlmevalkit/MMStar.tsv-like")
+
+
+def test_a_name_that_another_tool_has_is_answered_with_the_command() -> None:
+    assert dict(peers_with("zerobench"))["vlmevalkit"] == "ZEROBench"
+    with pytest.raises(UsageError, match="VLMEvalKit, which Snellen runs with its code: -b vlmevalkit/ZEROBench"):
+        open_benchmark("ZEROBench")
+    with pytest.raises(UnknownName):
+        open_benchmark("no-benchmark-of-anybody")
+
+
+def test_the_list_of_a_tool_needs_no_environment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "benchmarks", "--from", "vlmevalkit"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line for line in lines if line.startswith("vlmevalkit/")]
+    assert len(listed) == len(list(read_catalogue("vlmevalkit").tasks())) > 700
+    assert any(line.split() == ["vlmevalkit/MMStar", "image", "choice", "mmstar"] for line in listed)
+    assert main(["list", "benchmarks", "--from", "nobody"]) == 2
+    assert main(["list", "models", "--from", "vlmevalkit"]) == 2
+
+
+@pytest.mark.parametrize("file", sorted(LISTS.glob("*.toml")), ids=lambda file: file.stem)
+def test_a_list_of_packages_is_one_that_uv_reads(file: Path) -> None:
+    assert file.stem in PEERS
+    listed = read_list(file.stem)
+    lines = listed.script().splitlines()
+    assert (lines[0], lines[-1]) == ("# /// script", "# ///")
+    header = tomllib.loads("\n".join(line.removeprefix("# ") for line in lines[1:-1]))
+    assert header == {"requires-python": listed.python, "dependencies": list(listed.packages)}
+    assert bool(listed.code) == bool(listed.commit)
+
+
+QUESTION = (
+    MessageData("system", (PartData("text", "Be brief."),)),
+    MessageData(
+        "user", (PartData("image", path="/m/aa.png"), PartData("text", "and"), PartData("image", path="/m/bb.jpg"))
+    ),
+)
+
+
+def test_media_stand_in_their_places_whatever_a_control_makes_of_them() -> None:
+    assert [ref.digest for ref in media_refs(QUESTION)] == ["aa", "bb"]
+    same = with_media(QUESTION, list(media_refs(QUESTION)))
+    assert same == as_messages(QUESTION)
+    black = [MediaRef(name, InlineSource(b"")) for name in ("cc", "dd")]
+    assert with_media(QUESTION, black)[1].parts == (Media("image", "cc"), Text("and"), Media("image", "dd"))
+    assert with_media(QUESTION, [])[1].parts == (Text("and"),)
+    assert with_media(QUESTION, black[:1])[1].parts == (Media("image", "cc"), Text("and"))
+
+
+@pytest.mark.parametrize(
+    ("value", "mean", "scale", "factor"),
+    [
+        (0.25, 25.0, None, 100.0),
+        (25.0, 25.0, None, 1.0),
+        (0.0, 0.0, None, 1.0),
+        (7.5, 25.0, None, None),
+        (7.5, None, None, None),
+        (0.5, None, 1.0, 100.0),
+    ],
+)
+def test_the_scale_of_a_number_is_known_or_found_by_the_mean(
+    value: float, mean: float | None, scale: float | None, factor: float | None
+) -> None:
+    assert _factor(value, mean, scale) == factor
+
+
+@pytest.mark.parametrize("line", [b"hello", b"{}", b'{"id": 1, "ask": 2}', b'{"id": "one"}', b"\xff"])
+def test_what_is_no_message_is_refused(line: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        read_line(line)
+
+
+def test_a_result_must_fit() -> None:
+    good = read_line(b'{"id": 1, "result": {"values": {"hit": true}, "correct": 1, "more": 3}}')
+    assert read_result(good, SampleScore).correct == 1
+    with pytest.raises(ProtocolError, match="does not fit"):
+        read_result(read_line(b'{"id": 1, "result": {"values": 3}}'), SampleScore)
+    with pytest.raises(ProtocolError, match="does not fit"):
+        read_result(read_line(b'{"id": 1}'), SampleScore)
+
+
+def test_the_proof_says_what_came_of_each_task() -> None:
+    """Written by `make bridge`."""
+    proven = json.loads(TABLE.read_text())
+    assert proven["commit"] == read_catalogue("vlmevalkit").commit
+    names = {task.name for task in read_catalogue("vlmevalkit").tasks()}
+    for task, line in proven["tasks"].items():
+        assert task in names
+        assert line["came"] in {
+            "same",
+            "differs",
+            "data",
+            "needs",
+            "peer",
+            "judge",
+            "usage",
+            "lost",
+            "broken there",
+            "no numbers",
+        }
+        if line["came"] == "same":
+            assert line["rows"] > 0
+            assert line["numbers"] > 0
+        else:
+            assert line["why"]
+    assert not [task for task, line in proven["tasks"].items() if line["came"] == "differs"]
