@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -68,12 +69,28 @@ def main() -> int:
         except NotJudged as error:
             print(f"{name}: not judged: {error}")
             failed += 1
+    failed += _addresses(write=arguments.write)
     if arguments.write:
         kept = [each for each in _stored() if arguments.names and each.oracle not in arguments.names]
         write_verdicts([*kept, *verdicts])
         write_records(load_verdicts())
         write_bodies({provider: shapes.get(provider) or all_shapes(provider) for provider in _providers(oracles)})
     return int(failed + sum(map(_print_verdict, verdicts)) + (0 if arguments.write else _changed(verdicts)) > 0)
+
+
+def _addresses(*, write: bool) -> int:
+    """Ask the client packages where they send a request, and for which reasons a reply may end: 1 if
+    that is not what is stored."""
+    places = json.dumps(tomllib.loads((FOLDER / "outcomes.toml").read_text(encoding="utf-8"))["places"])
+    other = 0
+    for script in ("addresses", "finish_reasons"):
+        said, path = _run(script, places), FOLDER / f"{script}.json"
+        if write:
+            path.write_text(said + "\n", encoding="utf-8")
+        elif json.loads(path.read_text(encoding="utf-8")) != json.loads(said):
+            print(f"{path.name} is not what the client packages say")
+            other = 1
+    return other
 
 
 def _providers(oracles: dict[str, Oracle]) -> list[str]:
@@ -121,18 +138,23 @@ def _ask(oracle: Oracle, bodies: Sequence[tuple[str, str]], checkouts: Path) -> 
         raise NotJudged(f"no checkout {oracle.folder}")
     job = {key: value for key, value in msgspec.to_builtins(oracle).items() if value}
     job |= {"folder": str(checkouts / oracle.folder), "bodies": bodies}
+    said: dict[str, Any] = json.loads(_run(oracle.script, json.dumps(job)).splitlines()[-1])
+    return said
+
+
+def _run(script: str, text: str) -> str:
+    """What a script of `oracles/` prints, given a text."""
     done = subprocess.run(
-        [os.environ.get("SNELLEN_ORACLE_PYTHON", sys.executable), "-W", "ignore", f"{oracle.script}.py"],
+        [os.environ.get("SNELLEN_ORACLE_PYTHON", sys.executable), "-W", "ignore", f"{script}.py"],
         cwd=FOLDER / "oracles",
-        input=json.dumps(job),
+        input=text,
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
         raise NotJudged(done.stderr.strip()[-2000:] or f"exit code {done.returncode}")
-    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return said
+    return done.stdout
 
 
 def _commit(folder: Path) -> str:
