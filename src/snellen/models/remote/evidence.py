@@ -51,8 +51,9 @@ class ProviderRecord(Struct, frozen=True, omit_defaults=True):
         """The comparison in one clause."""
         others = ", the others explained" if self.explained else ""
         more = f", {self.replies} example replies" if self.replies else ""
-        counts = f"{self.agreeing} of {self.compared} {self.about}{others}{more}"
-        return f"{counts} ({self.source} {self.version[:12]})"
+        what, about = ("checks", f": {self.about}") if self.level == LEVELS[0] else (self.about, "")
+        counts = f"{self.agreeing} of {self.compared} {what}{others}{more}"
+        return f"{counts} ({self.source} {self.version[:12]}{about})"
 
 
 @functools.cache
