@@ -44,8 +44,9 @@ def merged() -> dict[str, list[ProviderRecord]]:
 
 
 def table_bytes() -> bytes:
-    """The merged table, as it is stored."""
-    return msgspec.json.format(msgspec.json.encode(merged()), indent=1) + b"\n"
+    """The merged table as it is stored: a line for each provider."""
+    lines = [f'"{name}": {msgspec.json.encode(found).decode()}' for name, found in merged().items()]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
 def page() -> str:
