@@ -19,6 +19,7 @@
 #   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 #   make bridge  VLMEvalKit's benchmarks over the bridge against VLMEvalKit by itself, given both
+#   make schemas    published descriptions and client packages judge every request anew, given both
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
 TORCH ?= torch==2.13.0
@@ -30,7 +31,7 @@ JAVA := $(shell command -v java)
 NGINX := $(shell PATH=$$PATH:/usr/sbin command -v nginx)
 CADDY := $(shell command -v caddy)
 
-.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential bridge gpu lint types docs format perf perf-peers perf-compare browser java proxies clean
+.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential bridge gpu schemas lint types docs format perf perf-peers perf-compare browser java proxies clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -149,6 +150,13 @@ differential: $(VENV)/dev.ready
 # SNELLEN_VLMEVALKIT_CHECKOUT and SNELLEN_VLMEVALKIT_PYTHON name the tool and the Python of its environment.
 bridge: $(VENV)/dev.ready
 	$(BIN)/python -m tests.bridge.proof
+
+# Every body of a request, by the descriptions and the client packages of the providers (tests/schemas):
+# SNELLEN_CHECKOUTS names the folder of their repositories, SNELLEN_ORACLE_PYTHON a Python with the packages
+# of tests/schemas/packages.txt. SCHEMAS=--write stores the verdicts, and merges the evidence of the providers.
+schemas: $(VENV)/dev.ready
+	$(BIN)/python -m tests.schemas $(SCHEMAS)
+	$(if $(findstring --write,$(SCHEMAS)),$(BIN)/python docs/provider_evidence.py)
 
 lint: $(VENV)/dev.ready
 	$(BIN)/ruff check .

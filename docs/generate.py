@@ -14,6 +14,7 @@ docs/papers.md      what the papers define and print, but for its last section (
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
 docs/design/structure.md  how readable the package is (see docs/structure.py)
 docs/other-tools.md its table of headlines by rule alone (see docs/rule_headlines.py)
+docs/servers.md     its table of what each provider rests on alone (see docs/provider_evidence.py)
 docs/generated-code.md  its tables of programs and layers alone (see docs/generated_code.py)
 docs/llms.txt       what the documentation holds, for language models (see docs/llms.py)
 
@@ -260,6 +261,11 @@ def generated_code() -> str:
     return _page_of("generated_code.py")
 
 
+def servers() -> str:
+    """A page written by hand, in which one table comes from the evidence of the providers."""
+    return _page_of("provider_evidence.py")
+
+
 def llms() -> str:
     """What the documentation holds, for language models (see docs/llms.py)."""
     return _page_of("llms.py")
@@ -279,6 +285,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "attacks.md": attacks,
     "design/structure.md": structure,
     "other-tools.md": other_tools,
+    "servers.md": servers,
     "generated-code.md": generated_code,
     "llms.txt": llms,
 }

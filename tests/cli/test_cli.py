@@ -137,7 +137,7 @@ def test_report_writes_and_draws_by_the_endings(data: Path, tmp_path: Path, caps
         (["score", "a.tsv", "--predictions", "b.csv", "--columns", "qestion=x"], "did you mean question"),
         (["run", "-m", "random"], "expected -b/--benchmark: a name such as eyechart"),
         ([], "expected a command, such as: snellen run -m snellen/tiny -b eyechart"),
-        (["list"], "expected WHAT: one of models, benchmarks, suites, recipes"),
+        (["list"], "expected WHAT: one of models, providers, benchmarks, suites, recipes"),
         (["curate"], "expected an action: questions, pictures, metadata, "),
         (["curate", "reviw"], "unknown action 'reviw' (did you mean review?)"),
         (["curate", "review", "x", "--anotator", "Ann"], "did you mean --annotator?"),

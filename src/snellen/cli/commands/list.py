@@ -22,8 +22,8 @@ class Options(OutputOptions):
 
     what: str = argument(
         "WHAT",
-        "models, benchmarks, suites or recipes (how the makers of models ask them)",
-        choices=("models", "benchmarks", "suites", "recipes"),
+        "models, providers (with evidence), benchmarks, suites or recipes (how the makers of models ask them)",
+        choices=("models", "providers", "benchmarks", "suites", "recipes"),
     )
     filter: str | None = option(None, "--filter")
     """None: registered names; with a filter the models of the catalog that match."""
@@ -43,7 +43,13 @@ def main(options: Options) -> None:
     if options.filter:
         _write_catalog(options.filter, options)
         return
-    documents = {"models": _models, "benchmarks": _benchmarks, "suites": _suites, "recipes": _recipes}
+    documents = {
+        "models": _models,
+        "providers": _providers,
+        "benchmarks": _benchmarks,
+        "suites": _suites,
+        "recipes": _recipes,
+    }
     write_document(documents[options.what](), options)
 
 
@@ -70,6 +76,15 @@ def _models() -> Document:
     rows = [(model.name, model.title) for model in registered_models()]
     more = "and models of the catalog by their names: snellen list models --filter all"
     return _names("models", ("name", "title"), rows, more)
+
+
+def _providers() -> Document:
+    """Name, level of evidence and title of each provider of models behind servers."""
+    from snellen.models.remote.evidence import provider_level
+    from snellen.models.remote.profile import profiles
+
+    rows = [(name, provider_level(name), profile.title) for name, profile in sorted(profiles().items())]
+    return _names("providers", ("name", "evidence", "title"), rows, "and what was compared: snellen info NAME")
 
 
 def _benchmarks() -> Document:

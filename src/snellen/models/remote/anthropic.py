@@ -163,4 +163,5 @@ def _usage(usage: object) -> Usage | None:
     cached = token_count(usage.get("cache_read_input_tokens"))
     cache_writes = token_count(usage.get("cache_creation_input_tokens"))
     prompt = token_count(usage.get("input_tokens")) + cached + cache_writes
-    return Usage(prompt, token_count(usage.get("output_tokens")), cached_tokens=cached)
+    thinking = token_count(dict_or_empty(usage.get("output_tokens_details")).get("thinking_tokens"))
+    return Usage(prompt, token_count(usage.get("output_tokens")), thinking, cached)

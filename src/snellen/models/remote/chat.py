@@ -61,9 +61,7 @@ class Chat:
             body["modalities"] = ["image", "text"]
         if config.setup.effort:
             _set_effort(body, config)
-        if config.setup.stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return Call(PATH, with_extra(body, config))
+        return Call(PATH, with_extra(body | stream_fields(config), config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
         """Text, reasoning and images of the first choice. Raises ModelError and ReplyBlocked."""
@@ -89,7 +87,7 @@ class Chat:
             end = choice.get("finish_reason") or message.get("content") is not None
             require_finish({**reply, "error": reply.get("error") or choice.get("error")}, end)
         reasoning = thoughts if isinstance(thoughts, str) else None
-        first = top_logprobs(dict_or_empty(choice.get("logprobs")).get("content"), "top_logprobs", "logprob")
+        first = _first_logprobs(dict_or_empty(choice.get("logprobs")))
         return RawReply(text, stop, reasoning, tuple(images), first, usage_of(reply.get("usage")))
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
@@ -101,6 +99,13 @@ def messages_of(request: Any, media: MediaByDigest, config: RemoteModelConfig) -
     messages = apply_image_policy(request.messages, config.setup.images)
     max_frames = config.setup.video_frames if config.setup.images == "video" else 0
     return [{"role": message.role, "content": _parts(message, media, max_frames)} for message in messages]
+
+
+def stream_fields(config: RemoteModelConfig) -> Body:
+    """Fields that ask for a stream which ends with the usage; none without the option `stream`."""
+    if not config.setup.stream:
+        return {}
+    return {"stream": True} | ({"stream_options": {"include_usage": True}} if config.profile.stream_options else {})
 
 
 def with_extra(body: Body, config: RemoteModelConfig) -> Body:
@@ -164,18 +169,22 @@ def generation_fields(settings: Generation, config: RemoteModelConfig) -> Body:
             if getattr(profile, name) and value != getattr(GREEDY, name):
                 body[name] = value
     if profile.seed and settings.seed is not None:
-        body["seed"] = settings.seed
+        body[profile.seed_field] = settings.seed
     if profile.stop and settings.stop:
         body["stop"] = list(settings.stop)
     if setup.logprobs and settings.logprobs:
-        body |= {"logprobs": True, "top_logprobs": settings.logprobs}
+        is_flag = profile.logprobs_in == "flag"
+        body |= {"logprobs": True, "top_logprobs": settings.logprobs} if is_flag else {"logprobs": settings.logprobs}
     return body
 
 
 def _set_effort(body: Body, config: RemoteModelConfig) -> None:
-    effort = config.setup.effort
-    set_field(body, config.profile.effort, int(effort) if effort.isdecimal() else effort)
-    body |= config.profile.effort_with
+    effort, profile = config.setup.effort, config.profile
+    if effort.isdecimal():
+        set_field(body, profile.effort_tokens or profile.effort, int(effort))
+    else:
+        set_field(body, profile.effort, effort)
+    body |= profile.effort_with
 
 
 def first_choice(reply: Reply) -> Reply:
@@ -186,6 +195,16 @@ def first_choice(reply: Reply) -> Reply:
     if problem is not None:
         raise problem
     raise ModelError(f"the reply holds no choices: {quote(dict(reply), 120)}", "server")
+
+
+def _first_logprobs(logprobs: Reply) -> dict[str, float]:
+    """Likely first tokens, in the format of chat completions, or in that of text completions, which
+    Together uses for both: a mapping from token to log-probability for each position."""
+    steps = logprobs.get("top_logprobs")
+    if not isinstance(steps, list) or not steps:
+        return top_logprobs(logprobs.get("content"), "top_logprobs", "logprob")
+    entries = [{"token": token, "logprob": value} for token, value in dict_or_empty(steps[0]).items()]
+    return top_logprobs([{"entries": entries}], "entries", "logprob")
 
 
 def _content(content: object) -> tuple[str, str | None, list[str]]:
@@ -258,6 +277,8 @@ def join_chunks(chunks: Iterable[Reply]) -> Reply:
         if chunk.get("usage"):
             reply["usage"] = chunk["usage"]
         for part in map(dict_or_empty, list_or_empty(chunk.get("choices"))):
+            if part.get("index"):
+                continue  # a further choice (`body.n`): as without a stream, the first one counts
             _append_delta(message, dict_or_empty(part.get("delta")))
             logprobs += list_or_empty(dict_or_empty(part.get("logprobs")).get("content"))
             choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")

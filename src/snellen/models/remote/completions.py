@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from snellen.core.request import Draw, Generate
-from snellen.models.remote.chat import Chat, generation_fields, with_extra
+from snellen.models.remote.chat import Chat, generation_fields, stream_fields, with_extra
 from snellen.models.remote.dialect import Body, Call, MediaByDigest, RawReply, RemoteModelConfig, Reply, dict_or_empty
 
 PATH = "completions"
@@ -21,13 +23,12 @@ class Completions:
         prompt = "\n".join(message.text() for message in request.messages)
         body: Body = {"model": config.model, "prompt": prompt}
         if isinstance(request, Generate):
-            body |= generation_fields(request.settings, config)
-            body.pop("top_logprobs", None)
-            if body.pop("logprobs", False):
-                body["logprobs"] = request.settings.logprobs
-        if config.setup.stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return Call(PATH, with_extra(body, config))
+            # This endpoint kept the name `max_tokens`, also where chat completions gave it up.
+            profile = msgspec.structs.replace(config.profile, token_limit="max_tokens", logprobs_in="count")
+            body |= generation_fields(request.settings, config._replace(profile=profile))
+            if "logprobs" in body:
+                body["logprobs"] = min(body["logprobs"], profile.completion_logprobs)
+        return Call(PATH, with_extra(body | stream_fields(config), config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
         return self._chat.parse_reply(_as_chat(reply))
@@ -47,9 +48,4 @@ def _as_chat(reply: Reply, name: str = "message") -> Reply:
 def _choice_as_chat(choice: Reply, name: str) -> Body:
     if name in choice or "text" not in choice:
         return dict(choice)
-    chat_choice = {**choice, name: {"content": choice["text"]}}
-    first = dict_or_empty(choice.get("logprobs")).get("top_logprobs")
-    if isinstance(first, list) and first:
-        top = [{"token": token, "logprob": value} for token, value in dict_or_empty(first[0]).items()]
-        chat_choice["logprobs"] = {"content": [{"top_logprobs": top}]}
-    return chat_choice
+    return {**choice, name: {"content": choice["text"]}}

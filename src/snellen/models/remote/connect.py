@@ -107,6 +107,11 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
     """Raises UsageError for options that this provider does not support."""
     if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
         raise UsageError(f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of tokens")
+    if profile.dialect == "chat" and profile.effort_in == "words" and setup.effort.isdecimal():
+        raise UsageError(
+            f"option reasoning_effort={setup.effort} of {provider} models: expected a word, such as low, medium or "
+            "high; the API takes no number of tokens"
+        )
     if setup.native_video and profile.video == "none":
         raise UsageError(f"option video=native: {provider} takes no whole videos, only frames")
     if setup.images == "video" and (profile.video == "none" or profile.dialect != "chat"):

@@ -43,7 +43,10 @@ async def draw_by_images(
     body: Body = {"model": config.model, "n": 1, "prompt": _text(request)}
     settings = request.settings
     if settings.width and settings.height:
-        body["size"] = f"{settings.width}x{settings.height}"
+        if config.profile.image_sides:
+            body |= {"width": settings.width, "height": settings.height}
+        else:
+            body["size"] = f"{settings.width}x{settings.height}"
     reply = await client.post(PATH, encode_body(with_extra(body, config), media))
     entries = reply.get("data")
     if not isinstance(entries, list) or not entries:

@@ -114,6 +114,8 @@ def _failure_kind(status: int, text: str) -> FailureKind | None:
         return "rate_limit"
     if status == 408:
         return "timeout"
+    if status == 409:
+        return "server"  # a lock that was not free in time: the clients of OpenAI, Anthropic and Groq retry
     if status >= 500:
         return "too_long" if status == 500 and "context_length_exceeded" in text else "server"
     if status in (400, 403, 413, 422, 451):

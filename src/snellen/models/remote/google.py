@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from snellen.core.errors import ModelError
-from snellen.core.output import StopReason, Usage
+from snellen.core.output import FailureKind, StopReason, Usage
 from snellen.core.request import Draw, Generate, Message, Part, Text
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
@@ -30,6 +30,7 @@ from snellen.models.remote.json_reply import quote
 
 _STOPS: dict[str, StopReason] = {
     "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
     "SAFETY": "refusal",
     "RECITATION": "refusal",
     "BLOCKLIST": "refusal",
@@ -37,7 +38,13 @@ _STOPS: dict[str, StopReason] = {
     "SPII": "refusal",
     "IMAGE_SAFETY": "refusal",
     "IMAGE_PROHIBITED_CONTENT": "refusal",
+    "IMAGE_RECITATION": "refusal",
+    "LANGUAGE": "refusal",
+    "MODEL_ARMOR": "refusal",
+    "ESCALATION": "refusal",
 }
+_ERROR_FINISHES: dict[str, FailureKind] = {"MALFORMED_RESPONSE": "server", "PUP_LIMITED_DISABLED": "authentication"}
+"""Finish reasons that stand for an error of the server, or for a blocked account."""
 
 
 class Google:
@@ -67,7 +74,10 @@ class Google:
         parts = _parts(candidate)
         texts = [text_of(part.get("text"), "text") for part in parts if not part.get("thought")]
         thoughts = [text_of(part.get("text"), "text") for part in parts if part.get("thought")]
-        stop = _STOPS.get(quote(candidate.get("finishReason")), "stop")
+        finish = quote(candidate.get("finishReason"))
+        if finish in _ERROR_FINISHES:
+            raise ModelError(f"the reply ended with {finish}", _ERROR_FINISHES[finish])
+        stop = _STOPS.get(finish, "stop")
         images = [_data_url(dict_or_empty(part["inlineData"])) for part in parts if "inlineData" in part]
         if not any(texts) and not images:
             require_finish(reply, candidate.get("finishReason"))

@@ -11,6 +11,12 @@ import msgspec
 from msgspec import Struct
 
 DialectName = Literal["chat", "anthropic", "google", "converse"]
+PROTOCOLS: dict[DialectName, str] = {
+    "chat": "OpenAI's chat completions",
+    "anthropic": "Anthropic's Messages API",
+    "google": "Google's generateContent",
+    "converse": "Amazon Bedrock's Converse",
+}
 URL_SCHEMES = ("http", "https")
 """Providers of any server, by its URL."""
 Video = Literal["none", "video_url"]
@@ -49,12 +55,21 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     repetition_penalty: bool = False
     presence_penalty: bool = True
     seed: bool = True
+    seed_field: str = "seed"
     stop: bool = True
     logprobs: bool = True
+    logprobs_in: Literal["flag", "count"] = "flag"
+    """Whether `logprobs` is a flag beside `top_logprobs`, or itself the number of tokens."""
+    completion_logprobs: int = 20
+    """Most tokens whose log-probabilities text completions return."""
+    stream_options: bool = True
+    """Whether a stream is asked for its usage; without, it ends with the usage anyway."""
     effort: str = "reasoning_effort"
     """Dotted path in the body for the option `reasoning_effort`."""
-    effort_in: Literal["words", "tokens"] = "words"
+    effort_in: Literal["words", "tokens", "either"] = "words"
     """Whether its values are words (low, medium, high, ...) or numbers of tokens."""
+    effort_tokens: str = ""
+    """Dotted path for a number of tokens, if it is not that of words."""
     effort_with: dict[str, bool] = {}
     """Fields that switch reasoning on, sent with the effort."""
     fixed_sampling: tuple[str, ...] = ()
@@ -65,6 +80,8 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Whether it has vLLM's paths /tokenize and /detokenize, which render the prompt."""
     revision_in_name: bool = False
     """Whether requests name a pinned model as `ORG/NAME@REVISION`."""
+    image_sides: bool = False
+    """Whether the size of drawn images is sent as `width` and `height`, not as `size`."""
     video: Video = "none"
     """How videos are sent to models that accept them."""
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")

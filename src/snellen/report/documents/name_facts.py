@@ -28,6 +28,8 @@ from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.registry import describe_model, is_provider, maker_name, registered_models
 from snellen.models.naming.registry import split_spec as split_model
+from snellen.models.remote.evidence import provider_evidence, provider_level
+from snellen.models.remote.profile import PROTOCOLS, URL_SCHEMES, profiles
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
 from snellen.report.document import Document
 from snellen.report.table import Column, Table
@@ -125,6 +127,8 @@ def _facts(name: str) -> dict[str, str]:
     stem = split_spec(name).name.lower()
     if name.startswith(("http://", "https://")):
         return _model_facts(name)
+    if name.lower() in profiles():
+        return _provider_facts(name.lower())
     is_model = is_provider(name.partition("/")[0])
     if stem in benchmark_sources() or (is_data_source(stem) and not is_model):
         return benchmark_facts(name)
@@ -142,6 +146,21 @@ def _facts(name: str) -> dict[str, str]:
             models = [*(model.name for model in registered_models()), *catalog_names()]
             names = [*models, *benchmark_sources()]
             raise UnknownName("model or benchmark", name, names) from no_model
+
+
+def _provider_facts(name: str) -> dict[str, str]:
+    """A provider of models behind servers, and the evidence that its requests are right."""
+    profile = profiles()[name]
+    spec = f"{name}://HOST:PORT/v1#MODEL" if name in URL_SCHEMES else f"{name}/MODEL"
+    return {
+        "provider": name,
+        "title": profile.title,
+        "protocol": PROTOCOLS[profile.dialect],
+        "address": profile.base_url or " or ".join(profile.base_url_env),
+        "key in": " or ".join(profile.key_env),
+        "evidence": provider_evidence(name),
+        "ask it by": f"snellen run -m {spec} -b BENCHMARK",
+    }
 
 
 def benchmark_facts(name: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -202,7 +221,7 @@ def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
         local = _model_facts(name)
     except UsageError as error:
         identity = Identity(entry.provider, entry.id)
-        local = {"on this machine": str(error), **_setup_line(entry.spec, identity)}
+        local = {**_evidence_line(entry.spec), "on this machine": str(error), **_setup_line(entry.spec, identity)}
     return {**local, **entry_facts(entry)} if "model" in local else {**entry_facts(entry), **local}
 
 
@@ -228,12 +247,19 @@ def _uninstalled_facts(name: str, error: MissingExtra) -> dict[str, str]:
     }
 
 
+def _evidence_line(spec: str) -> dict[str, str]:
+    """The level of a provider behind a server; nothing for a model on this machine."""
+    provider = spec.partition("/")[0].partition(":")[0]
+    return {"evidence": f"{provider_level(provider)} (snellen info {provider})"} if provider in profiles() else {}
+
+
 def _model_facts(name: str) -> dict[str, str]:
     info = describe_model(name)
     can = info.capabilities
     return {
         "model": info.spec,
         "provider": info.identity.provider,
+        **_evidence_line(info.spec),
         **info.identity.facts,
         "takes": ", ".join(sorted(can.inputs)) + ("" if can.many_images else " (one image)"),
         "gives": ", ".join(sorted(can.outputs)),

@@ -15,6 +15,8 @@ from snellen.core.benchmark import RECIPE
 from snellen.core.price import Price
 from snellen.core.request import MAIN
 from snellen.core.run import Report, RunInfo
+from snellen.models.remote.evidence import provider_evidence
+from snellen.models.remote.profile import profiles
 from snellen.report import format as fmt
 from snellen.report.documents.protocol_card import card_lines
 from snellen.report.documents.repeats import draws_text
@@ -57,6 +59,9 @@ def fact_sections(report: Report, folder: Path) -> list[FactSection]:
 def _model(run: RunInfo) -> Iterator[ReportFact]:
     identity = run.config.identity
     yield ReportFact("provider", identity.provider)
+    provider = "http" if identity.provider == "server" else identity.provider
+    if provider in profiles():
+        yield ReportFact("evidence of the provider", provider_evidence(provider))
     yield ReportFact("name", identity.name)
     yield from _sort_facts(identity.facts)
     yield ReportFact("identity digest", identity.digest(), True)
