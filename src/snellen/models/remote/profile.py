@@ -38,6 +38,7 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     presence_penalty: bool = True
     seed: bool = True
     stop: bool = True
+    """Whether it takes stop strings; if not, they are cut off here."""
     logprobs: bool = True
     effort: str = "reasoning_effort"
     """Dotted path in the body for the option `reasoning_effort`."""
