@@ -98,7 +98,9 @@ class SampledReplies(NamedTuple):
     replies: Path
     how: dict[str, Any]
     has_rules: bool = True
-    """Whether rules decide where they can; else the judge is asked about every reply."""
+    """Whether there are rules that read replies without a judge."""
+    asks_all: bool = False
+    """Whether the judge is asked about every reply, also those that the rules read."""
 
 
 @contextmanager
@@ -189,7 +191,7 @@ def _to_be_judged(golden: Path, folder: Path, sample: int, seed: int) -> Iterato
         rows = _drawn(of_model, model, seed, sample // len(models))
         path = _write_rows(folder / f"logicvista-{model.replace('/', '-')}.jsonl", rows)
         how = {"data": home / "questions.jsonl.gz", "columns": {"prediction": "raw"}, "labels": {"answer": "extracted"}}
-        yield SampledReplies("LogicVista", "GPT-4's letters", len(every), "logicvista", path, how)
+        yield SampledReplies("LogicVista", "GPT-4's letters", len(every), "logicvista", path, how, asks_all=True)
     home = golden / "mmvet_llava15"
     files = sorted(home.glob("llava-v1.5-*.jsonl"))
     for file in files:
@@ -197,7 +199,9 @@ def _to_be_judged(golden: Path, folder: Path, sample: int, seed: int) -> Iterato
         graded = [{**row, "gpt4": row["grade_1run"][0]} for row in rows]
         path = _write_rows(folder / f"mmvet-{file.name}", graded)
         how = {"labels": {"right": "gpt4"}}
-        yield SampledReplies("MM-Vet", "GPT-4's grades, right from 0.5", 218 * len(files), "mm-vet", path, how, False)
+        yield SampledReplies(
+            "MM-Vet", "GPT-4's grades, right from 0.5", 218 * len(files), "mm-vet", path, how, False, True
+        )
 
 
 def _readings(part: SampledReplies, spec: str, name: str) -> Iterator[tuple[str, ParserAgreement]]:
@@ -205,15 +209,17 @@ def _readings(part: SampledReplies, spec: str, name: str) -> Iterator[tuple[str,
     asked about; and both together. Rows of several kinds of question are yielded each."""
     by_judge = score(part.benchmark, part.replies, judges=[spec], store=STORE, **part.how).readings
     assert by_judge is not None
-    yield from ((name, row) for row in by_judge.by_parser if row.parser == name)
+    own = [row for row in by_judge.by_parser if row.parser == name]
+    others = [row for row in by_judge.by_parser if row.parser != name]
+    # Without a reply that the rules leave, theirs are the only rows.
+    together = [row for row in others if ", then " in row.parser] or others
+    yield from ((name, row) for row in own)
     if part.has_rules:
         by_rules = score(part.benchmark, part.replies, judges=(), store=STORE, **part.how).readings
         assert by_rules is not None
         yield from (("rules", row) for row in by_rules.by_parser)
-        others = [row for row in by_judge.by_parser if row.parser != name]
-        # Without a reply that the rules leave, theirs are the only rows.
-        together = [row for row in others if ", then " in row.parser] or others
-        yield from ((f"rules, then {name}", row) for row in together)
+        if not part.asks_all:
+            yield from ((f"rules, then {name}", row) for row in together)
 
 
 def _read_by_rules(reply: ReplyWithOption) -> str | None:

@@ -143,10 +143,13 @@ def questions(tmp_path: Path) -> Path:
     return file
 
 
-def run(
-    server: PackageServer, questions: Path, limit: int = 60, options: str = ",concurrency=32", **how: Any
-) -> Results:
-    name = spec(server, f"{options},max_new_tokens=4")
+def run(server: PackageServer, questions: Path, concurrency: int = 32, **how: Any) -> Results:
+    return again(spec(server), questions, concurrency, **how)
+
+
+def again(name: str, questions: Path, concurrency: int = 4, **how: Any) -> Results:
+    options = f"concurrency={concurrency},max_new_tokens=4"
+    name += f",{options}" if "base_url" in name else f":{options}"
     return evaluate(name, str(questions), out=questions.parent / "out", html=False, **how)
 
 
@@ -156,8 +159,8 @@ def test_more_requests_than_slots_all_get_their_answer(llama: PackageServer, que
 
 
 def test_a_run_is_stopped_and_goes_on(llama: PackageServer, questions: Path) -> None:
-    check_stop(partial(run, llama, questions, ",concurrency=4"), 8, 60)
+    check_stop(partial(run, llama, questions, 4), 8, 60)
 
 
 def test_a_server_that_is_killed(start: Callable[..., Any], questions: Path) -> None:
-    check_kill(start, lambda server, **how: run(server, questions, ",concurrency=4", **how), 60)
+    check_kill(start, lambda server, **how: again(f"{server.base_url}#{NAME}", questions, **how), 60)

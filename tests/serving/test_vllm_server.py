@@ -125,4 +125,4 @@ def test_more_requests_than_it_runs_at_once(vllm: PackageServer, tmp_path: Path)
 
 
 def test_a_server_that_is_killed(start: Callable[..., Any], tmp_path: Path) -> None:
-    check_kill(start, lambda server, **how: asked(spec(server, ",concurrency=4"), tmp_path, 60, **how), 60)
+    check_kill(start, lambda server, **how: asked(f"{server.base_url}#tiny:concurrency=4", tmp_path, 60, **how), 60)
