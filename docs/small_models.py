@@ -39,6 +39,7 @@ from snellen.analysis.parsing.parsing_quality import ReplyWithOption  # noqa: E4
 from snellen.api import score  # noqa: E402
 from snellen.api.scored import Scored  # noqa: E402
 from snellen.core.output import ParsedAnswer  # noqa: E402
+from snellen.core.watchdog import guard_processes  # noqa: E402
 from snellen.engine.servers.process import free_port, get_json  # noqa: E402
 from snellen.extract.choice import parse_choice  # noqa: E402
 from snellen.stats.intervals import wilson  # noqa: E402
@@ -113,6 +114,7 @@ def served(program: Path, model: Path, name: str, log: Path) -> Iterator[str]:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
         process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+        watchdog = guard_processes([process.pid], 10.0)
         try:
             base = f"http://127.0.0.1:{port}/v1"
             while (get_json(base, "/health") or {}).get("status") != "ok":
@@ -124,6 +126,7 @@ def served(program: Path, model: Path, name: str, log: Path) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait()
+            watchdog.communicate(b"ended\n")
 
 
 def second_step(golden: Path, spec: str, name: str, sample: int, seed: int) -> Iterator[Figures]:

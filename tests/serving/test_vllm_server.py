@@ -79,8 +79,8 @@ def test_the_prompt_is_that_of_the_model_in_process(vllm: PackageServer) -> None
 
 async def _rendered(model: Any, asked_for: Any) -> str:
     rendered = model.render_prompt(asked_for)
-    if inspect.isawaitable(rendered):
-        rendered = await rendered
+    rendered = await rendered if inspect.isawaitable(rendered) else rendered
+    if hasattr(model, "close"):
         await model.close()
     assert isinstance(rendered.text, str)
     return rendered.text
@@ -93,7 +93,7 @@ def test_rankings_are_those_of_the_model_in_process(vllm: PackageServer) -> None
     [there] = ask(spec(vllm, ",rank=prompt_logprobs"), asked_for)
     assert isinstance(here, Ranked)
     assert isinstance(there, Ranked)
-    for mine, theirs in zip(here.scores, there.scores, strict=True):
+    for mine, theirs in zip(here.candidates, there.candidates, strict=True):
         assert theirs.logprob == pytest.approx(mine.logprob, abs=1e-3)
         assert theirs.tokens == mine.tokens
 
