@@ -58,9 +58,8 @@ def make_environment(name: str) -> Path:
 
 
 def _variables(entry: Mapping[str, Any]) -> dict[str, str]:
-    """The environment of uv, which looks for packages in pip's folders, too."""
-    found = {"UV_FIND_LINKS": os.environ["PIP_FIND_LINKS"]} if "PIP_FIND_LINKS" in os.environ else {}
-    return {**found, **os.environ, **entry.get("variables", {})}
+    """The environment of uv."""
+    return {**os.environ, **entry.get("variables", {})}
 
 
 def _name(home: Path, package: str, version: str) -> None:
