@@ -16,6 +16,7 @@
 #   make taskmap the task map of 36 drawn tasks and that of its control (40 minutes); goes on where it stopped
 #   make perf-compare BASE=COMMIT   what HEAD costs beside a commit, as ratios with intervals
 #   make gpu MODEL=ORG/NAME the first hour on a GPU: doctor, parity, rates, placement, on one page
+#   make small-judge   small language models as MMBench's second step and as judges (docs/evidence.md)
 #   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 #   make bridge  VLMEvalKit's benchmarks over the bridge against VLMEvalKit by itself, given both
@@ -31,7 +32,7 @@ JAVA := $(shell command -v java)
 NGINX := $(shell PATH=$$PATH:/usr/sbin command -v nginx)
 CADDY := $(shell command -v caddy)
 
-.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential bridge gpu schemas lint types docs format perf perf-peers perf-compare browser java proxies clean
+.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential bridge gpu schemas small-judge lint types docs format perf perf-peers perf-compare browser java proxies clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -157,6 +158,13 @@ bridge: $(VENV)/dev.ready
 schemas: $(VENV)/dev.ready
 	$(BIN)/python -m tests.schemas $(SCHEMAS)
 	$(if $(findstring --write,$(SCHEMAS)),$(BIN)/python docs/provider_evidence.py)
+
+# A compiler and CMake are needed: llama.cpp is built once. GOLDEN is the folder of recorded replies; figures of
+# sets that it does not have are kept.
+GOLDEN ?= $(or $(SNELLEN_GOLDEN),tests/golden)
+small-judge: $(VENV)/dev.ready
+	$(BIN)/python docs/small_models.py $(GOLDEN)
+	$(BIN)/python docs/generate.py
 
 lint: $(VENV)/dev.ready
 	$(BIN)/ruff check .

@@ -53,6 +53,8 @@ the level of a benchmark is counted, never claimed.
 | published predictions of real models, scored here, beside the official numbers | \
 [Numbers reproduced](reproduction.md) |
 | what the five papers define, and the numbers that they print, recomputed | [The papers](papers.md) |
+| small language models as MMBench's second step and as judges, beside the rules | \
+[A language model as reader and judge](#a-language-model-as-reader-and-judge), below |
 | one command over every benchmark | [Every kind of benchmark, run](#every-kind-of-benchmark-run), below |
 | coverage of intervals and sizes of tests, simulated | [Statistics](statistics.md) |
 | hostile input, crashes and kills | [Attacks](attacks.md) |

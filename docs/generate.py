@@ -205,8 +205,9 @@ def reproduction() -> str:
 def evidence() -> str:
     """What every benchmark's numbers rest on, from the counts that are committed."""
     page: str = import_module("evidence").page()
+    small_models: str = import_module("small_models").section()
     every_kind: str = runpy.run_path(str(FOLDER / "every_kind.py"))["section"]()
-    return f"{page}\n{every_kind}"
+    return f"{page}\n{small_models}\n{every_kind}"
 
 
 def families() -> str:

@@ -77,15 +77,20 @@ def extracted(
 ) -> Iterator[tuple[str, Scored]]:
     """An extractor on the first `most` labelled choices of each set: the set, and how well it reads
     what the rules leave. Raises UsageError subclasses."""
-    for labelled_by, replies in {BLINK: _blink, MMMU: _mmmu}.items():
+    for labelled_by, replies in labelled_choices(golden).items():
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "labelled.csv"
-            _write(path, islice(replies(golden), most))
+            write_choices(path, islice(replies, most))
             labels = {"answer": "meant"}
             yield labelled_by, score(str(path), extractor=extractor, labels=labels, store=store)
 
 
-def _write(path: Path, replies: Iterable[ReplyWithOption]) -> None:
+def labelled_choices(golden: Path) -> dict[str, Iterator[ReplyWithOption]]:
+    """Replies of real models to questions with options, by who labelled them."""
+    return {BLINK: _blink(golden), MMMU: _mmmu(golden)}
+
+
+def write_choices(path: Path, replies: Iterable[ReplyWithOption]) -> None:
     """Labelled replies as a file of one's own. Where the texts of the options are not known, the
     labels stand in their place."""
     with path.open("w", newline="", encoding="utf-8") as stream:
@@ -109,7 +114,7 @@ def graded(golden: Path, judge: str | Model, store: Path) -> Iterator[tuple[str,
                 score(f"tempcompass:task={task}", file, judges=[judge], labels={"right": "rating"}, store=store),
             )
     home = golden / "logicvista"
-    models = dict.fromkeys(row["model"] for row in _rows(home / "model_answers.jsonl.gz"))
+    models = dict.fromkeys(row["model"] for row in read_rows(home / "model_answers.jsonl.gz"))
     for model in models:
         yield (
             f"GPT-4 (LogicVista): {model}",
@@ -132,7 +137,7 @@ def _yes_no(rule: YesNoRule) -> ReplyParser:
 
 def _blink(golden: Path) -> Iterator[ReplyWithOption]:
     for file in sorted((golden / "blink_val").glob("*.jsonl.gz")):
-        for row in _rows(file):
+        for row in read_rows(file):
             label = (row["prediction"] or "")[1:2]
             label = label if label in LETTERS else None
             yield ReplyWithOption(row["full_prediction"] or "", {}, label, file.name.split(".jsonl")[0])
@@ -140,7 +145,7 @@ def _blink(golden: Path) -> Iterator[ReplyWithOption]:
 
 def _mmmu(golden: Path) -> Iterator[ReplyWithOption]:
     for file in sorted((golden / "mmmu_val").glob("*.jsonl")):
-        for row in _rows(file):
+        for row in read_rows(file):
             if row["question_type"] == "multiple-choice":
                 label = None if row["official_random_fallback"] else row["official_parsed"]
                 yield ReplyWithOption(row["response"], row["index2ans"], label, file.stem)
@@ -148,14 +153,14 @@ def _mmmu(golden: Path) -> Iterator[ReplyWithOption]:
 
 def _vectors(golden: Path) -> Iterator[ReplyWithOption]:
     file = golden / "extraction_test_vectors" / "lighteval_extractive_match.jsonl"
-    for row in _rows(file):
+    for row in read_rows(file):
         if row["match_types"] == ["NativeLetters"] and row["expected"]:
             yield ReplyWithOption(row["pred"], {}, _letter(parse_choice(row["gold"], {})) or row["gold"][:1])
 
 
 def _tempcompass(golden: Path) -> Iterator[ReplyWithOption]:
     for file in sorted((golden / "tempcompass").glob("*_yes_no.jsonl.gz")):
-        for row in _rows(file):
+        for row in read_rows(file):
             gold = row["gt-answer"].capitalize()
             other = NO if gold == YES else YES
             label = gold if row["rating"] else other
@@ -167,7 +172,7 @@ def _letter(answer: Answer) -> str | None:
     return answer.value if isinstance(answer, ParsedAnswer) else None
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
     yield from map(json.loads, text.splitlines())

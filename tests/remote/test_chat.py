@@ -92,6 +92,20 @@ def test_options_become_fields(server: StandIn, options: str, fields: dict[str, 
     assert fields.items() <= sent(server, options).items()
 
 
+def test_stop_strings_are_cut_off_where_the_server_takes_none(server: StandIn) -> None:
+    """`transformers serve` fails with stop strings for models with a processor."""
+    server.says(chat_reply("B. Then\nQuestion: next"))
+    asked_for = question(picture(), "Which?", stop=("\nQuestion", "Then"))
+    [cut] = ask(f"transformers/tiny:base_url={server.url}", asked_for)
+    assert isinstance(cut, Generated)
+    assert (cut.text, cut.stop_reason) == ("B.", "stop")
+    assert "stop" not in server.asked[-1]
+    [whole] = ask(f"{server.url}#tiny", asked_for)
+    assert isinstance(whole, Generated)
+    assert whole.text == "B. Then\nQuestion: next"
+    assert server.asked[-1]["stop"] == ["\nQuestion", "Then"]
+
+
 def test_without_sampling_the_model_chooses(server: StandIn) -> None:
     assert "temperature" not in sent(server, ":sampling=no", temperature=0.5, top_p=0.5)
 

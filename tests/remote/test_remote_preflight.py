@@ -106,8 +106,26 @@ def test_a_wrong_model(server: StandIn, questions: Path, capsys: pytest.CaptureF
     server.models = ["qwen2-vl-7b", "llava"]
     assert run(f"{server.url}#qwen2-vl") == 2
     said = capsys.readouterr().err
-    assert "has no model 'qwen2-vl'; it serves qwen2-vl-7b" in said
+    assert "has no model 'qwen2-vl'; it serves qwen2-vl-7b and 1 more" in said
     assert len(server.asked) == 1
+
+
+def test_a_server_that_answers_to_any_name(
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As llama.cpp's does, by the one model that it has."""
+    server.models = ["smollm", "small", "llava"]
+    entries = [{"id": "smollm", "aliases": ["smollm", "small"]}]
+    server.listing = lambda request: {"data": entries}
+    server.says({**chat_reply("A"), "model": "smollm"})
+    assert run(f"{server.url}#llava") == 2
+    assert "has no model 'llava'; it serves smollm; nothing was asked yet" in capsys.readouterr().err
+    assert len(server.asked) == 1
+    for name in ("smollm", "small"):
+        assert run(f"{server.url}#{name}") == 0
+    # A list that does not name what answered says nothing, and names of a gateway are its own.
+    entries[:] = [{"id": "another"}]
+    assert run(f"{server.url}#llava") == 0
 
 
 def checked(spec: str) -> str:

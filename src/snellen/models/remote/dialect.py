@@ -81,11 +81,15 @@ def apply_image_policy(messages: Sequence[Message], images: str) -> Sequence[Mes
     return first_image(messages) if images == "first" else messages
 
 
-def to_generated(reply: RawReply, config: RemoteModelConfig) -> Generated:
-    """The model's output: reasoning in tags is split off, unless the server did."""
+def to_generated(reply: RawReply, config: RemoteModelConfig, stops: Sequence[str] = ()) -> Generated:
+    """The model's output: reasoning in tags is split off, unless the server did, and the text ends
+    before the first of `stops`, of which the server was not told."""
     text, stop, reasoning = reply.text, reply.stop_reason, reply.reasoning
     if not reasoning and config.setup.split_thoughts and stop != "refusal":
         text, reasoning, stop = split_reasoning(text, stop, config.setup.thought_opened)
+    cuts = [index for one in stops if (index := text.find(one)) >= 0]
+    if cuts:
+        text, stop = text[: min(cuts)], "stop"
     return Generated(text.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
 
 

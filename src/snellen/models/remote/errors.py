@@ -63,6 +63,8 @@ NO_FUNDS = re.compile(
 message, which is Google's for a limit per minute, but its code, and that of Zhipu (1113)."""
 
 
+NO_IMAGES = re.compile(r"image input is not supported", re.IGNORECASE)
+"""llama.cpp's message (HTTP 500) of a model without its vision part."""
 TRUNCATED = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
 """OpenAI's message (HTTP 400) for a reply whose reasoning used up all tokens."""
 
@@ -116,6 +118,8 @@ def _failure_kind(status: int, text: str) -> FailureKind | None:
         return "timeout"
     if status == 409:
         return "server"  # a lock that was not free in time: the clients of OpenAI, Anthropic and Groq retry
+    if status >= 500 and NO_IMAGES.search(text):
+        return "unsupported"
     if status >= 500:
         return "too_long" if status == 500 and "context_length_exceeded" in text else "server"
     if status in (400, 403, 413, 422, 451):
@@ -132,7 +136,9 @@ def _mentions_key(text: str) -> bool:
     return (
         re.search(
             r"api[ _]key (is )?(not valid|invalid|expired)"
-            r"|(invalid|incorrect).{0,9}api[ _-]?key",
+            r"|(invalid|incorrect).{0,9}api[ _-]?key"
+            # LiteLLM's proxy without a database, of any key but its own.
+            r"|no_db_connection|no connected db",
             text,
             re.IGNORECASE,
         )

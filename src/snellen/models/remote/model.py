@@ -114,6 +114,7 @@ class ServerModel(RemoteModel):
                     await list_models(self.client)
                 else:
                     await self._send(_PROBE)
+                    await self._check_who_answered()
             self.first_timeout = self.config.setup.first_timeout
         except (ReplyBlocked, TimeoutError):
             return
@@ -131,6 +132,17 @@ class ServerModel(RemoteModel):
             raise UsageError(f"{sentence}; nothing was asked yet") from error
         finally:
             await self.close()
+
+    async def _check_who_answered(self) -> None:
+        """Raises UsageError if a user's server answers by a model that it lists, and does not list the
+        one that was asked for: llama.cpp's answers to any name."""
+        answered = self._self_report.named_models()
+        names_are_known = self._origin.is_custom and self.config.profile.lists_models
+        if not names_are_known or not answered or self.config.model in answered:
+            return
+        wrong = await explain_wrong_name(self.client, self._origin, self.config.model, answered)
+        if wrong:
+            raise UsageError(f"{wrong}; nothing was asked yet")
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
         """Sizes of the images as sent, and the prompt if the server renders it."""
@@ -152,7 +164,9 @@ class ServerModel(RemoteModel):
             draw = draw_by_images if self.config.setup.endpoint == "images" else draw_by_chat
             return await draw(self.client, self._dialect, request, media, self.config)
         call = self._dialect.build_call(request, media, self.config)
-        return to_generated(await receive_reply(self.client, self._dialect, call, media, self.config), self.config)
+        reply = await receive_reply(self.client, self._dialect, call, media, self.config)
+        stops = () if self.config.profile.stop else request.settings.stop
+        return to_generated(reply, self.config, stops)
 
     async def _encode_media(self, request: Request) -> Mapping[str, EncodedMedia]:
         messages = apply_image_policy(request.messages, self.config.setup.images)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
 import msgspec
@@ -14,7 +14,7 @@ from snellen.core.media import decode_image, image_size, pixel_digest
 from snellen.core.model import RenderedPrompt
 from snellen.core.request import Generate, Media, Request
 from snellen.models.remote.address import ServerOrigin, provider_label
-from snellen.models.remote.dialect import Dialect, RemoteModelConfig, Reply, dict_or_empty
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig, Reply, dict_or_empty, list_or_empty
 from snellen.models.remote.errors import HTML_PAGE, ReplyBlocked
 from snellen.models.remote.http import PROXY, ServerClient
 from snellen.models.remote.json_reply import quote
@@ -72,7 +72,11 @@ _MAX_PAGES = 20
 
 async def list_models(client: ServerClient) -> list[str]:
     """Names of the models that the server lists (`GET models`). Raises ModelError."""
-    names = (entry.get("id") or entry.get("name") for entry in await model_entries(client))
+    return _names(await model_entries(client))
+
+
+def _names(entries: Iterable[Reply]) -> list[str]:
+    names = (entry.get("id") or entry.get("name") for entry in entries)
     return [quote(name).removeprefix("models/") for name in names if name]
 
 
@@ -120,13 +124,18 @@ async def only_model(client: ServerClient, origin: ServerOrigin) -> str:
     raise UsageError(f"{origin.base_url} serves {_join_names(names)}; name one: {_spec(origin, names[0])}")
 
 
-async def explain_wrong_name(client: ServerClient, origin: ServerOrigin, model: str) -> str | None:
-    """A sentence if the server lists its models without this one, else None."""
+async def explain_wrong_name(
+    client: ServerClient, origin: ServerOrigin, model: str, answered: Collection[str] = ()
+) -> str | None:
+    """A sentence if the server lists its models without this one, and with those that `answered`
+    instead of it; else None."""
     try:
-        names = await list_models(client)
+        entries = await model_entries(client)
     except ModelError:
         return None
-    if not names or model in names:
+    names = _names(entries)
+    aliases = {alias for entry in entries for alias in list_or_empty(entry.get("aliases"))}
+    if not names or model in names or model in aliases or not set(answered) <= set(names):
         return None
     near = difflib.get_close_matches(model, names, n=_MAX_NAMES, cutoff=0.5) or names
     return f"{origin.base_url} has no model {model!r}; it serves {_join_names(near, len(names))}"
@@ -179,6 +188,7 @@ def _spec(origin: ServerOrigin, model: str) -> str:
 
 
 def _join_names(names: Sequence[str], total: int | None = None) -> str:
-    total = len(names) if total is None else total
-    more = f" and {total - _MAX_NAMES} more" if total > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + more
+    """Up to `_MAX_NAMES` names, and how many of `total` that leaves out."""
+    shown = names[:_MAX_NAMES]
+    left_out = (len(names) if total is None else total) - len(shown)
+    return ", ".join(shown) + (f" and {left_out} more" if left_out else "")

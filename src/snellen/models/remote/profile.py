@@ -57,6 +57,7 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     seed: bool = True
     seed_field: str = "seed"
     stop: bool = True
+    """Whether it takes stop strings; if not, they are cut off here."""
     logprobs: bool = True
     logprobs_in: Literal["flag", "count"] = "flag"
     """Whether `logprobs` is a flag beside `top_logprobs`, or itself the number of tokens."""

@@ -54,6 +54,10 @@ class SelfReport:
         _count(self._models, reply.get("model") or reply.get("modelVersion") or first)
         _count(self._fingerprints, reply.get("system_fingerprint"))
 
+    def named_models(self) -> set[str]:
+        """Names of models in the replies so far."""
+        return set(self._models)
+
     def request_list(self) -> None:
         """Request the list of models in the background, once."""
         if self._list_requested:
