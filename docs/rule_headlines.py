@@ -13,7 +13,7 @@ from snellen.report.format import metric_label
 PAGE = Path(__file__).with_name("other-tools.md")
 _START = "<!-- Headlines by rule, written by docs/generate.py. Edit the declarations. -->\n"
 _END = "<!-- End of the headlines by rule. -->\n"
-_RULES = ("snellen", "vlmevalkit", "official")
+_RULES = ("snellen", "vlmevalkit", "lmms-eval", "official")
 
 
 def page() -> str:

@@ -85,7 +85,7 @@ CHOICES: dict[str, Read] = {
             tempcompass.parse_tempcompass_choice,
         ),
         " of VLMEvalKit": (
-            vlmevalkit_own.parse_first_capital,
+            first_capital.of_four_vlmevalkit,
             vlmevalkit_own.parse_mme_realworld,
             vlmevalkit_own.parse_after_answer,
         ),

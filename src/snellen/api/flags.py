@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from snellen.core.errors import UnknownName, UsageError
 
-RULES = ("snellen", "vlmevalkit", "official")
+RULES = ("snellen", "vlmevalkit", "lmms-eval", "official")
 FAILURES = ("exclude", "count-wrong", "as-reply", "withhold", "withhold>P%")
 FLAGS = "flags"
 """Key of a field's metadata: its `Flag`, a mapping of flags by the fields of its value, or the

@@ -223,7 +223,7 @@ def _open_table(declaration: Declaration, variant: Variant) -> DataTable:
         declaration.check()
     table = declaration.data.table(variant)
     if declaration.video is not None and declaration.video.search_cache:
-        return find_videos(table, variant, declaration.name)
+        return find_videos(table, variant, declaration.name, declaration.video.columns)
     return table
 
 

@@ -14,30 +14,36 @@ nothing is scored: replies are kept, and `unscored` says what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import Struct, structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
+from snellen.benchmarks.declaration.family_rows import RowLayout
+from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.declaration.rows import AdjustSample
+from snellen.benchmarks.declaration.rows import AdjustSample, rows_to_samples
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
-from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean
+from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
-from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
+from snellen.benchmarks.protocol.flows import OpenScoring
+from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import requires
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
+from snellen.extract.open_text import parse_final, parse_raw
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
@@ -70,6 +76,7 @@ def summarise_sections(
 
 TYPE = "type"
 NO_RULE = "none"
+_WITH_GOLD = "_parser"
 
 
 class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,13 +96,27 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
     """Another tool's name for it."""
     made: str = ""
     """Who makes the file of what, where nobody publishes it."""
+    parts: dict[str, str] = {}
+    """JSON files below `url` that are joined, by the label of `part_column`."""
+    part_column: str = ""
+    videos: str = ""
+    """Folder of the videos of a part, `{}` being the name of its file."""
 
     def declared_file(self) -> PublishedFile | HubSplit:
+        if self.parts:
+            return PublishedFile(self.name, RemoteFile(urls=()), self._joined_parts())
         hub = HubSplit(self.hub) if self.hub else None
         if hub is not None and self.md5 is None:
             return hub
         remote = RemoteFile(urls=(self.url,) if self.url else (), md5=self.md5)
         return PublishedFile(self.name or self.url.rsplit("/", 1)[-1], remote, hub, self.made)
+
+    def _joined_parts(self) -> JsonParts:
+        def part(label: str, file: str) -> JsonPart:
+            folder = self.videos.format(file.removesuffix(".json"))
+            return JsonPart(f"{self.url}/{file}", {self.part_column: label, "prefix": folder})
+
+        return JsonParts(self.name, self.url, tuple(part(*both) for both in self.parts.items()))
 
 
 class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
@@ -109,6 +130,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     option: str = ""
     """Name of the option that chooses the file, where there are several; the first is the
     default."""
+    joined: bool = False
+    """Whether the default is all files, one after the other: the value `all` of `option`."""
     held_out: dict[str, str] = {}
     """`Published.held_out`."""
     hidden: tuple[str, ...] = ()
@@ -119,17 +142,25 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Other tools' names with the options that they mean."""
     elsewhere: dict[str, OtherToolName] = {}
     """Names of ours that mean something else in another tool, in lower case."""
-    video: bool = False
+    video: bool | dict[str, str] = False
+    """Whether rows name videos; or that they do, with the defaults of the options of `videos`."""
+    video_columns: dict[str, str] = {}
+    """`Video.columns`."""
+    max_new_tokens: int | None = None
+    layout: RowLayout = RowLayout()
     question: str = ""
     """Asked of rows that have none."""
     rules: dict[Rule, str] = {}
     """By rule, a function of Snellen: a parser of choices, `extract.published.official.parse_x`, or
-    a formula that compares an open answer with the gold answers, `scoring.exact.equal_folded`.
+    a formula that compares an open answer with the gold answers, `scoring.exact.equal_folded`. A
+    parser whose name ends in `_parser` is made of the gold answers.
 
     With a formula for `snellen` all questions are open, and the other rules compare by it unless
     they name one. VLMEvalKit's parser of all choices needs no name; `none` if it has another that
     is not restated here.
     """
+    open_rules: dict[Rule, str] = {}
+    """By rule, a formula, or an `OpenScoring` of Snellen, for open questions among choices."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
     counts_missing: tuple[str, ...] = ()
@@ -138,8 +169,17 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """The type of each label of the first of `groups`: VLMEvalKit's headline is their mean."""
     sections: dict[str, tuple[str, ...]] = {}
     """Metrics that are the mean over several labels of the first of `groups`."""
+    mean_over: str = ""
+    """A column: the headline is the mean of the accuracies of its labels."""
+    merged: dict[str, str] = {}
+    """Labels of `mean_over` that count together as one, to its name."""
+    plain_by: tuple[Rule, ...] = ()
+    """Rules of tools whose headline is the plain mean all the same."""
     unscored: str = ""
     """Why nothing is scored."""
+
+    def merged_label(self, label: str) -> str:
+        return self.merged.get(label, label)
 
 
 def read_family(path: Path) -> Declaration:
@@ -151,19 +191,24 @@ def read_family(path: Path) -> Declaration:
         title=family.title,
         paper=family.paper,
         provenance=family.source,
-        data=_data(family),
+        data=_data(family, path.stem),
         aliases=_aliases(family),
         other_tools=family.elsewhere,
         group_by=family.groups,
         kind=family.kind,
+        samples=partial(_samples, family) if family.layout.questions else None,
+        adjust_row=family.layout.adjust if family.layout != RowLayout() else None,
         adjust=_adjust(family),
         question=family.question,
         requires=requires("text") if family.video else requires("text", "image"),
         template=_template(family),
-        video=Video() if family.video else None,
+        max_new_tokens=family.max_new_tokens,
+        video=_video(family),
         scoring=_open_scoring(family) if OWN in family.rules else _choice_scoring(family),
         headline=_headline(family),
-        rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)} if family.types else {},
+        rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)}
+        if family.types
+        else dict.fromkeys(family.plain_by, Headline()),
         counts_missing=family.counts_missing,
         hidden_answers=family.hidden,
         unscorable=family.unscored,
@@ -171,16 +216,20 @@ def read_family(path: Path) -> Declaration:
     )
 
 
-def _data(family: DescribedFamily) -> Published:
+def _data(family: DescribedFamily, name: str) -> Published | JoinedFiles:
     options = {family.option: tuple(file.value for file in family.files)} if family.option else {}
     files: dict[tuple[str, ...], PublishedFile | HubSplit] = {
         (file.value,) if options else (): file.declared_file() for file in family.files
     }
-    return Published(options, files, family.held_out)
+    published = Published(options, files, family.held_out)
+    if not family.joined:
+        return published
+    values = (ALL, *options[family.option])
+    return JoinedFiles(name=name, option=family.option, values=values, published=published)
 
 
 def _aliases(family: DescribedFamily) -> dict[str, Mapping[str, str]]:
-    first = {family.option: family.files[0].value} if family.option else {}
+    first = {family.option: ALL if family.joined else family.files[0].value} if family.option else {}
     return {
         **dict.fromkeys(family.aliases, first),
         **{file.alias: {family.option: file.value} for file in family.files if file.alias},
@@ -194,26 +243,70 @@ def _template(family: DescribedFamily) -> PromptTemplate | None:
     return family.prompt.fill_template(DEFAULT_TEMPLATE)
 
 
+def _video(family: DescribedFamily) -> Video | None:
+    if not family.video:
+        return None
+    return Video(defaults=family.video if isinstance(family.video, dict) else {}, columns=family.video_columns)
+
+
+def _samples(family: DescribedFamily, rows: Iterable[Row]) -> Iterator[Sample]:
+    """The samples of rows that list the questions about a video."""
+    return rows_to_samples(
+        family.layout.rows(rows),
+        groups=family.groups,
+        path=getattr(rows, "path", "the data"),
+        kind=family.kind,
+        keep=family.layout.keeps,
+        adjust=_adjust(family),
+        adjust_row=family.layout.adjust,
+    )
+
+
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
     grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items()}
     rules = open_rules(
         grades["snellen"],
         official=grades.get("official"),
         vlmevalkit=grades.get("vlmevalkit"),
+        lmms_eval=grades.get("lmms-eval"),
         secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
     )
     return open_answers(family.headline, rules)
 
 
 def _choice_scoring(family: DescribedFamily) -> RuleScoring:
-    official, vlmevalkit = family.rules.get("official"), family.rules.get("vlmevalkit")
-    of_tool: ParserSet | None = PARSERS[VLMEVALKIT]
-    if vlmevalkit == NO_RULE:
-        of_tool = None
-    elif vlmevalkit:
-        of_tool = PARSERS[VLMEVALKIT]._replace(choice=_function(vlmevalkit))
-    return choices(
-        official=ParserSet(_function(official)) if official else None, vlmevalkit=of_tool, circular=family.circular
+    scoring = choices(
+        official=_parser_set(family, OFFICIAL),
+        vlmevalkit=_parser_set(family, VLMEVALKIT, PARSERS[VLMEVALKIT]),
+        lmms_eval=_parser_set(family, LMMS_EVAL),
+        circular=family.circular,
+    )
+    if not family.open_rules:
+        return scoring
+    rules = {
+        rule: parsers._replace(open=_open_rule(rule, family.open_rules[cast(Rule, rule)]))
+        for rule, parsers in scoring.rules.items()
+    }
+    return replace(scoring, rules=rules)
+
+
+def _parser_set(family: DescribedFamily, rule: Rule, usual: ParserSet | None = None) -> ParserSet | None:
+    """The parsers of a rule; None without any."""
+    name = family.rules.get(rule)
+    if name is None or name == NO_RULE:
+        return usual if name is None else None
+    parse = _function(name)
+    plain = usual or ParserSet()
+    return plain._replace(choice_with_gold=parse) if name.endswith(_WITH_GOLD) else plain._replace(choice=parse)
+
+
+def _open_rule(rule: str, name: str) -> OpenScoring:
+    """How a rule grades open questions. The replies are read as a whole but by Snellen's rule."""
+    found = _function(name)
+    return (
+        found
+        if isinstance(found, OpenScoring)
+        else OpenScoring(parse_final if rule == OWN else parse_raw, against_gold(found))
     )
 
 
@@ -228,12 +321,15 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
         return _drop_gold
     if family.types:
         return partial(_add_type, family)
-    return adjust_choice if family.video and family.kind == "choice" else None
+    return adjust_choice if family.video else None
 
 
 def _headline(family: DescribedFamily) -> Headline:
     if family.unscored:
         return Headline(summarise=summarise_without_gold)
+    if family.mean_over:
+        weights = partial(nested_weights, family.merged_label) if family.merged else None
+        return group_mean(family.headline, family.mean_over, weights=weights)
     if family.sections:
         return Headline(summarise=partial(summarise_sections, family.groups[0], family.sections))
     return Headline()

@@ -93,6 +93,12 @@ def parse_mmmu_pro_or_draw(reply: str, options: Mapping[str, str], stop_reason: 
     return draw_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
 
 
+def parse_mmmu_lmms_eval(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """As lmms-eval's copy of `parse_mmmu`, which needs only the blank behind a label and takes one
+    before a full stop, too; if that finds nothing, a random option."""
+    return draw_option(_parse_label(reply, options, stop_reason, ("{} ", "{}.")), reply, options)
+
+
 def draw_option(answer: Answer, reply: str, options: Mapping[str, str]) -> Answer:
     """The answer; a random option if it has no label, the same one for the same options and
     reply."""
