@@ -42,3 +42,19 @@ MEGA_BENCH_AUTHORS = Oracle(
 )
 """Wants sympy 1.13.2 with antlr4-python3-runtime 4.11, regex, rapidfuzz, Unidecode and numpy; its
 fonts, requests and maps are not needed."""
+
+# Benchmarks about videos that model reports quote.
+LMMS_EVAL_VIDEO = Oracle(
+    script="lmms_eval_video",
+    repository="EvolvingLMMs-Lab/lmms-eval",
+    commit="75571cfe0fa36ca5ec2e6aa2bb268f9d38295af3",
+    licence="MIT",
+    checkout="lmms-eval",
+)
+TVBENCH_AUTHORS = Oracle(
+    script="authors_videos",
+    repository="daniel-cores/tvbench",
+    commit="c3543228c873a56e835221467ff5e3b728d0785c",
+    licence="none stated",
+    checkout="tvbench",
+)
