@@ -15,6 +15,7 @@ nothing is scored: replies are kept, and `unscored` says what is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -22,11 +23,13 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Scoring, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
+from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean
@@ -120,6 +123,14 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     elsewhere: dict[str, OtherToolName] = {}
     """Names of ours that mean something else in another tool, in lower case."""
     video: bool = False
+    text: bool = False
+    """Whether questions have no images."""
+    max_new_tokens: int | None = None
+    """Longest reply in tokens."""
+    layout: RowLayout = RowLayout()
+    """Where the parts of a question stand in the authors' files."""
+    keep: tuple[str, ...] = ()
+    """Cells that are kept with a sample, for rubrics of judges."""
     question: str = ""
     """Asked of rows that have none."""
     rules: dict[Rule, str] = {}
@@ -130,8 +141,16 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     they name one. VLMEvalKit's parser of all choices needs no name; `none` if it has another that
     is not restated here.
     """
+    parse: dict[Rule, str] = {}
+    """By rule, the function that parses replies to open questions, `extract.open_text.parse_open`."""
+    judges: tuple[DescribedJudge, ...] = ()
+    """What judges are asked about each reply, in place of `rules`."""
+    refused: float | None = None
+    """Score of a reply that a content filter withheld, where judges count refusals."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
+    check: str = ""
+    """`Declaration.check`, a function of Snellen."""
     counts_missing: tuple[str, ...] = ()
     """`Declaration.counts_missing`."""
     types: dict[str, str] = {}
@@ -158,13 +177,16 @@ def read_family(path: Path) -> Declaration:
         kind=family.kind,
         adjust=_adjust(family),
         question=family.question,
-        requires=requires("text") if family.video else requires("text", "image"),
+        requires=requires("text") if family.video or family.text else requires("text", "image"),
         template=_template(family),
         video=Video() if family.video else None,
-        scoring=_open_scoring(family) if OWN in family.rules else _choice_scoring(family),
+        adjust_row=family.layout.read if family.layout != RowLayout() else None,
+        max_new_tokens=family.max_new_tokens,
+        scoring=_scoring(family),
         headline=_headline(family),
         rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)} if family.types else {},
         counts_missing=family.counts_missing,
+        check=_function(family.check) if family.check else None,
         hidden_answers=family.hidden,
         unscorable=family.unscored,
         coverage=family.coverage,
@@ -194,6 +216,12 @@ def _template(family: DescribedFamily) -> PromptTemplate | None:
     return family.prompt.fill_template(DEFAULT_TEMPLATE)
 
 
+def _scoring(family: DescribedFamily) -> Scoring:
+    if family.judges:
+        return described_judging(family.judges, _template(family), family.refused)
+    return _open_scoring(family) if OWN in family.rules else _choice_scoring(family)
+
+
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
     grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items()}
     rules = open_rules(
@@ -202,6 +230,10 @@ def _open_scoring(family: DescribedFamily) -> RuleScoring:
         vlmevalkit=grades.get("vlmevalkit"),
         secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
     )
+    for rule, name in family.parse.items():
+        rules[rule] = rules[rule]._replace(open=replace(rules[rule].open, parse=_function(name)))
+    if family.text:
+        return RuleScoring(rules={rule: rules[rule] for rule in family.rules}, metric=family.headline, kind="open")
     return open_answers(family.headline, rules)
 
 
@@ -228,12 +260,16 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
         return _drop_gold
     if family.types:
         return partial(_add_type, family)
+    if family.keep:
+        return partial(keep_cells, family.keep)
     return adjust_choice if family.video and family.kind == "choice" else None
 
 
 def _headline(family: DescribedFamily) -> Headline:
     if family.unscored:
         return Headline(summarise=summarise_without_gold)
+    if family.judges:
+        return judged_headline(family.judges, family.headline)
     if family.sections:
         return Headline(summarise=partial(summarise_sections, family.groups[0], family.sections))
     return Headline()
