@@ -18,7 +18,6 @@ from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.tempcompass import parse_reply, task_of
-from snellen.extract.published.first_capital import of_four_joined
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.clip import Clip, decode_clip
 from snellen.core.errors import UsageError
@@ -27,6 +26,7 @@ from snellen.core.output import Generated, ParsedAnswer, Unparsed
 from snellen.core.request import Request
 from snellen.core.sample import Row, Sample
 from snellen.data.tables.options import split_inline_options
+from snellen.extract.published.first_capital import of_four_joined
 
 LAYOUTS = Path(__file__).parent / "layouts"
 

@@ -58,3 +58,14 @@ TVBENCH_AUTHORS = Oracle(
     licence="none stated",
     checkout="tvbench",
 )
+
+
+def _quoted(repository: str, commit: str, licence: str, script: str = "quoted_texts", checkout: str = "") -> Oracle:
+    return Oracle(script, repository, commit, licence, checkout or repository.split("/")[1])
+
+
+GSM8K = _quoted("openai/grade-school-math", "3101c7d5072418e28b9008a6636bde82a006892c", "MIT")
+SIMPLE_EVALS = _quoted("openai/simple-evals", "ee3b0318d8d1d9d72755a4120879be65f7c07e9e", "MIT")
+MMLU_PRO = _quoted("TIGER-AI-Lab/MMLU-Pro", "f418b116db00b065c2aea046518d8fcf74d39872", "Apache-2.0")
+HENDRYCKS_MATH = _quoted("hendrycks/math", "985bdc1696e88e8643f081a0ff4719da39f2ae2a", "MIT")
+LM_HARNESS = _quoted("EleutherAI/lm-evaluation-harness", "4e7e0d47f33bc71070c1d38394bafbb52b117163", "MIT")

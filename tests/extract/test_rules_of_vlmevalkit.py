@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.output import Answer, ParsedAnswer
-from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 from snellen.extract.published.first_capital import of_four_vlmevalkit
+from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 from snellen.extract.published.vlmevalkit_own import (
     bracket_parser,
     first_word_parser,

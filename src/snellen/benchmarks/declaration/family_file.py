@@ -23,14 +23,15 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Scoring, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
-from snellen.benchmarks.declaration.family_rows import RowLayout
+from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.declaration.rows import AdjustSample, rows_to_samples
+from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
+from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
@@ -146,8 +147,14 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Whether rows name videos; or that they do, with the defaults of the options of `videos`."""
     video_columns: dict[str, str] = {}
     """`Video.columns`."""
+    text: bool = False
+    """Whether questions have no images."""
     max_new_tokens: int | None = None
+    """Longest reply in tokens."""
     layout: RowLayout = RowLayout()
+    """Where the parts of a question stand in the authors' files."""
+    keep: tuple[str, ...] = ()
+    """Cells that are kept with a sample, for rubrics of judges."""
     question: str = ""
     """Asked of rows that have none."""
     rules: dict[Rule, str] = {}
@@ -161,8 +168,16 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """
     open_rules: dict[Rule, str] = {}
     """By rule, a formula, or an `OpenScoring` of Snellen, for open questions among choices."""
+    parse: dict[Rule, str] = {}
+    """By rule, the function that parses replies to open questions, `extract.open_text.parse_open`."""
+    judges: tuple[DescribedJudge, ...] = ()
+    """What judges are asked about each reply, in place of `rules`."""
+    refused: float | None = None
+    """Score of a reply that a content filter withheld, where judges count refusals."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
+    check: str = ""
+    """`Declaration.check`, a function of Snellen."""
     counts_missing: tuple[str, ...] = ()
     """`Declaration.counts_missing`."""
     types: dict[str, str] = {}
@@ -197,19 +212,20 @@ def read_family(path: Path) -> Declaration:
         group_by=family.groups,
         kind=family.kind,
         samples=partial(_samples, family) if family.layout.questions else None,
-        adjust_row=family.layout.adjust if family.layout != RowLayout() else None,
         adjust=_adjust(family),
         question=family.question,
-        requires=requires("text") if family.video else requires("text", "image"),
+        requires=requires("text") if family.video or family.text else requires("text", "image"),
         template=_template(family),
+        adjust_row=family.layout.read if family.layout != RowLayout() else None,
         max_new_tokens=family.max_new_tokens,
         video=_video(family),
-        scoring=_open_scoring(family) if OWN in family.rules else _choice_scoring(family),
+        scoring=_scoring(family),
         headline=_headline(family),
         rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)}
         if family.types
         else dict.fromkeys(family.plain_by, Headline()),
         counts_missing=family.counts_missing,
+        check=_function(family.check) if family.check else None,
         hidden_answers=family.hidden,
         unscorable=family.unscored,
         coverage=family.coverage,
@@ -258,8 +274,14 @@ def _samples(family: DescribedFamily, rows: Iterable[Row]) -> Iterator[Sample]:
         kind=family.kind,
         keep=family.layout.keeps,
         adjust=_adjust(family),
-        adjust_row=family.layout.adjust,
+        adjust_row=family.layout.read,
     )
+
+
+def _scoring(family: DescribedFamily) -> Scoring:
+    if family.judges:
+        return described_judging(family.judges, _template(family), family.refused)
+    return _open_scoring(family) if OWN in family.rules else _choice_scoring(family)
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
@@ -271,6 +293,10 @@ def _open_scoring(family: DescribedFamily) -> RuleScoring:
         lmms_eval=grades.get("lmms-eval"),
         secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
     )
+    for rule, name in family.parse.items():
+        rules[rule] = rules[rule]._replace(open=replace(rules[rule].open, parse=_function(name)))
+    if family.text:
+        return RuleScoring(rules={rule: rules[rule] for rule in family.rules}, metric=family.headline, kind="open")
     return open_answers(family.headline, rules)
 
 
@@ -321,7 +347,8 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
         return _drop_gold
     if family.types:
         return partial(_add_type, family)
-    return adjust_choice if family.video else None
+    keep = partial(keep_cells, family.keep) if family.keep else None
+    return compose_adjustments(adjust_choice if family.video else None, keep)
 
 
 def _headline(family: DescribedFamily) -> Headline:
@@ -330,6 +357,8 @@ def _headline(family: DescribedFamily) -> Headline:
     if family.mean_over:
         weights = partial(nested_weights, family.merged_label) if family.merged else None
         return group_mean(family.headline, family.mean_over, weights=weights)
+    if family.judges:
+        return judged_headline(family.judges, family.headline)
     if family.sections:
         return Headline(summarise=partial(summarise_sections, family.groups[0], family.sections))
     return Headline()
