@@ -33,7 +33,16 @@ from snellen.extract import (
     verdicts,
     yes_no,
 )
-from snellen.extract.published import first_capital, mathvision, mmmu, official, tempcompass, vlmevalkit, vlmevalkit_own
+from snellen.extract.published import (
+    first_capital,
+    lmms_eval,
+    mathvision,
+    mmmu,
+    official,
+    tempcompass,
+    vlmevalkit,
+    vlmevalkit_own,
+)
 from snellen.models.reasoning import split_reasoning
 from snellen.scoring import (
     document,

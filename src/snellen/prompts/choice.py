@@ -46,6 +46,8 @@ class PromptTemplate:
     listed: bool = True
     """Whether the options of a multiple-choice question are written out, with `choose`. False if
     they are in the image."""
+    unlisted: str = ""
+    """The closing line of a multiple-choice question without options, which stand in the image."""
     system: str = ""
     """A system message before the question."""
     frame: str = ""
@@ -89,6 +91,8 @@ def _choice_text(sample: Sample, options: Mapping[str, str], template: PromptTem
         lines += [template.options] if template.options else []
         lines += [template.option.format(label=k, text=v) for k, v in options.items()]
         lines += [template.choose] if template.choose else []
+    elif template.unlisted and not options:
+        lines.append(template.unlisted)
     return "\n".join(lines)
 
 

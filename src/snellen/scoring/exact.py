@@ -41,5 +41,11 @@ def contains_gold_authors(answer: str, golds: Sequence[str]) -> bool:
     return any(gold.strip().lower() in bare_answer for gold in golds if gold.strip())
 
 
+def contains_as_written(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer contains a gold as it is written, inside longer words and numbers too
+    (CountBenchQA in VLMEvalKit)."""
+    return any(gold in answer for gold in golds)
+
+
 def _normalise(text: str) -> str:
     return text.strip().lower().replace(".", "")

@@ -25,6 +25,7 @@ class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
     options: str | None = None
     option: str | None = None
     choose: str | None = None
+    unlisted: str | None = None
     yes_no: str | None = None
     open: str | None = None
 

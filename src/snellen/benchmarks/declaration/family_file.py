@@ -27,15 +27,17 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline, Sc
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
+from snellen.benchmarks.declaration.judged import ACCURACY
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
+from snellen.benchmarks.declaration.units import summarise_units, unit_sums
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
-from snellen.benchmarks.protocol.flows import OpenScoring
+from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
 from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import requires
@@ -120,6 +122,15 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
         return JsonParts(self.name, self.url, tuple(part(*both) for both in self.parts.items()))
 
 
+class UnitColumn(Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions whose cells in a column begin alike are a unit, right if all of them are."""
+
+    column: str
+    headline: str
+    length: int | None = None
+    """How much of the cell names the unit; None: all of it."""
+
+
 class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """The fields of a file. An example row, and what is odd in the data, are its comments."""
 
@@ -155,6 +166,10 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Where the parts of a question stand in the authors' files."""
     keep: tuple[str, ...] = ()
     """Cells that are kept with a sample, for rubrics of judges."""
+    columns: dict[str, str] = {}
+    """`Published.columns`."""
+    unit: UnitColumn | None = None
+    """Which questions count together, where that is the headline."""
     question: str = ""
     """Asked of rows that have none."""
     rules: dict[Rule, str] = {}
@@ -163,7 +178,7 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     parser whose name ends in `_parser` is made of the gold answers.
 
     With a formula for `snellen` all questions are open, and the other rules compare by it unless
-    they name one. VLMEvalKit's parser of all choices needs no name; `none` if it has another that
+    they name one; with `kind = "open"` and none for `snellen` it is equality. VLMEvalKit's parser of all choices needs no name; `none` if it has another that
     is not restated here.
     """
     open_rules: dict[Rule, str] = {}
@@ -174,6 +189,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """What judges are asked about each reply, in place of `rules`."""
     refused: float | None = None
     """Score of a reply that a content filter withheld, where judges count refusals."""
+    yes_no: dict[Rule, str] = {}
+    """By rule, its parser of yes and no, where rows ask for them among choices."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
     check: str = ""
@@ -237,7 +254,7 @@ def _data(family: DescribedFamily, name: str) -> Published | JoinedFiles:
     files: dict[tuple[str, ...], PublishedFile | HubSplit] = {
         (file.value,) if options else (): file.declared_file() for file in family.files
     }
-    published = Published(options, files, family.held_out)
+    published = Published(options, files, family.held_out, family.columns)
     if not family.joined:
         return published
     values = (ALL, *options[family.option])
@@ -281,13 +298,18 @@ def _samples(family: DescribedFamily, rows: Iterable[Row]) -> Iterator[Sample]:
 def _scoring(family: DescribedFamily) -> Scoring:
     if family.judges:
         return described_judging(family.judges, _template(family), family.refused)
-    return _open_scoring(family) if OWN in family.rules else _choice_scoring(family)
+    return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
+
+
+def _is_open(family: DescribedFamily) -> bool:
+    return OWN in family.rules or (family.kind == "open" and bool(family.rules))
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
     grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items()}
     rules = open_rules(
-        grades["snellen"],
+        grades.get("snellen", EQUALITY.grade),
+        parse=parse_final if OWN in family.rules else EQUALITY.parse,
         official=grades.get("official"),
         vlmevalkit=grades.get("vlmevalkit"),
         lmms_eval=grades.get("lmms-eval"),
@@ -297,7 +319,9 @@ def _open_scoring(family: DescribedFamily) -> RuleScoring:
         rules[rule] = rules[rule]._replace(open=replace(rules[rule].open, parse=_function(name)))
     if family.text:
         return RuleScoring(rules={rule: rules[rule] for rule in family.rules}, metric=family.headline, kind="open")
-    return open_answers(family.headline, rules)
+    if OWN not in family.rules:
+        rules = {rule: rules[rule] for rule in (OWN, *family.rules)}
+    return open_answers(family.headline or ACCURACY, rules)
 
 
 def _choice_scoring(family: DescribedFamily) -> RuleScoring:
@@ -320,9 +344,13 @@ def _parser_set(family: DescribedFamily, rule: Rule, usual: ParserSet | None = N
     """The parsers of a rule; None without any."""
     name = family.rules.get(rule)
     if name is None or name == NO_RULE:
-        return usual if name is None else None
+        usual = usual if name is None else None
+        of_yes_no = family.yes_no.get(rule)
+        return usual._replace(yes_no=_function(of_yes_no)) if usual and of_yes_no else usual
     parse = _function(name)
     plain = usual or ParserSet()
+    if rule in family.yes_no:
+        plain = plain._replace(yes_no=_function(family.yes_no[rule]))
     return plain._replace(choice_with_gold=parse) if name.endswith(_WITH_GOLD) else plain._replace(choice=parse)
 
 
@@ -347,6 +375,8 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
         return _drop_gold
     if family.types:
         return partial(_add_type, family)
+    if family.unit:
+        return partial(_add_unit, family.unit)
     keep = partial(keep_cells, family.keep) if family.keep else None
     return compose_adjustments(adjust_choice if family.video else None, keep)
 
@@ -356,11 +386,14 @@ def _headline(family: DescribedFamily) -> Headline:
         return Headline(summarise=summarise_without_gold)
     if family.mean_over:
         weights = partial(nested_weights, family.merged_label) if family.merged else None
-        return group_mean(family.headline, family.mean_over, weights=weights)
+        return group_mean(family.headline or f"mean_of_{family.mean_over}", family.mean_over, weights=weights)
     if family.judges:
         return judged_headline(family.judges, family.headline)
     if family.sections:
         return Headline(summarise=partial(summarise_sections, family.groups[0], family.sections))
+    if family.unit:
+        name = family.unit.headline
+        return Headline(name=name, summarise=partial(summarise_units, name), sums=unit_sums)
     return Headline()
 
 
@@ -376,6 +409,10 @@ def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -
 def _add_type(family: DescribedFamily, sample: Sample, row: Row) -> Sample:
     label = sample.groups.get(family.groups[0], "")
     return structs.replace(sample, groups={**sample.groups, TYPE: family.types.get(label, label)})
+
+
+def _add_unit(unit: UnitColumn, sample: Sample, row: Row) -> Sample:
+    return structs.replace(sample, unit=row.cells.get(unit.column, "")[: unit.length])
 
 
 def _drop_gold(sample: Sample, row: Row) -> Sample:

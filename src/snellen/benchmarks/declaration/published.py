@@ -6,6 +6,7 @@ its place are marked.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.benchmark import DataTable, FetchProgress, Variant
-from snellen.core.errors import UsageError
+from snellen.core.errors import UnknownName, UsageError
 from snellen.core.sample import Origin, OriginKind
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonParts
@@ -38,6 +39,9 @@ class Published:
     held_out: Mapping[str, str] = field(default_factory=dict)
     """By value of the option `split` ("" where there is none): where examples may come from that
     are never asked there, another value of `split` or a data set."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What columns of the files are called, where they do not tell: our name to theirs. A file of
+    the user's without one of them is read by its own names."""
 
     def few_shot_source(self, variant: Variant) -> str:
         """`Benchmark.few_shot_pool` of a variant."""
@@ -60,10 +64,16 @@ class Published:
         source = variant.data or self._source(variant)
         if isinstance(source, HubSplit):
             return self.with_origin(open_table(source.spec, columns=source.columns), variant)
-        table = open_table(str(source), columns=variant.columns)
+        table = self._open(str(source), variant)
         if variant.data is not None:
             refuse_sound_and_tools(table)
         return self.with_origin(table, variant)
+
+    def _open(self, source: str, variant: Variant) -> DataTable:
+        if self.columns:
+            with contextlib.suppress(UnknownName):
+                return open_table(source, columns={**self.columns, **variant.columns})
+        return open_table(source, columns=variant.columns)
 
     def _source(self, variant: Variant, progress: FetchProgress | None = None) -> Path | HubSplit:
         """Where the rows of a variant are: a file on this machine, or a split on the hub."""
