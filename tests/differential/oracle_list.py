@@ -51,6 +51,13 @@ LMMS_EVAL_VIDEO = Oracle(
     licence="MIT",
     checkout="lmms-eval",
 )
+VSI_BENCH_AUTHORS = Oracle(
+    script="lmms_eval_video",
+    repository="vision-x-nyu/thinking-in-space",
+    commit="51e089c3ae69b9435e9489058610f5b3964c56a8",
+    licence="Apache-2.0",
+    checkout="thinking-in-space",
+)
 TVBENCH_AUTHORS = Oracle(
     script="authors_videos",
     repository="daniel-cores/tvbench",

@@ -9,9 +9,12 @@ results. Arguments of a job:
     metrics   name of a number: the function that sums up, or `mean`
     scale     factor of the numbers
     groups    columns whose labels get a number each, called COLUMN/LABEL
+    credit    keys of the result, of which the first that it has is the credit; default: what the
+              first of `metrics` is of the reply alone
+    checkout  folder of the authors' own copy, where it is that which is meant
     asks      names of a judge's function in the module, whose words each row's verdict is
 
-A row's credit is what the first of `metrics` is of its reply alone. Where a function draws at random
+The function of a number may name a key of what it returns, `sum_up:overall`. Where a function draws at random
 the row has no credit. Rows that are `apart`, and those that are drawn, are left out of the numbers.
 """
 
@@ -60,8 +63,10 @@ def evaluated(module: Any, job: Mapping[str, Any]) -> dict[str, Any]:
     credits: dict[str, float | None] = {}
     for row in rows:
         lots.drawn = False
-        credit = float(lead([_result(module, arguments, row)]))
-        credits[row["id"]] = None if lots.drawn else credit * scale / 100
+        result = _result(module, arguments, row)
+        named = [result[key] for key in arguments.get("credit", ()) if key in result]
+        credit = float(named[0]) if named else float(lead([result])) * scale / 100
+        credits[row["id"]] = None if lots.drawn else credit
     left_out = [row["id"] for row in rows if row["apart"] or credits[row["id"]] is None]
     kept = [row for row in rows if row["id"] not in left_out]
 
@@ -86,18 +91,21 @@ def _result(module: Any, arguments: Mapping[str, Any], row: Mapping[str, Any]) -
 def _summer(module: Any, name: str) -> Any:
     if name == "mean":
         return lambda values: sum(values) / len(values)
+    name, _, key = name.partition(":")
     summer = getattr(module, name)
+    if key:
+        return lambda values: summer(values)[key]
     return (lambda values: summer(values, None)) if len(inspect.signature(summer).parameters) == 2 else summer
 
 
-def _module(task: str) -> Any:
+def _module(task: str, checkout: Path) -> Any:
     """`utils.py` of a task, without what the package loads of itself."""
     for name in ("lmms_eval", "lmms_eval.tasks", "lmms_eval.tasks._task_utils"):
         package = types.ModuleType(name)
         package.__path__ = [str(CHECKOUT / name.replace(".", "/"))]
         sys.modules.setdefault(name, package)
-    path = CHECKOUT / "lmms_eval" / "tasks" / task / "utils.py"
-    spec = importlib.util.spec_from_file_location(f"task_{task.replace('/', '_')}", path)
+    path = checkout / "lmms_eval" / "tasks" / task / "utils.py"
+    spec = importlib.util.spec_from_file_location(f"{checkout.name}_{task.replace('/', '_')}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -111,9 +119,10 @@ def main() -> None:
         os.environ["HF_HOME"] = home
         stand_ins.install(*HEAVY)
         sys.path.insert(0, str(CHECKOUT))
-        modules = {job["arguments"]["task"]: _module(job["arguments"]["task"]) for job in jobs}
+        folders = [CHECKOUT.parent / job["arguments"].get("checkout", CHECKOUT.name) for job in jobs]
+        modules = [_module(job["arguments"]["task"], folder) for job, folder in zip(jobs, folders, strict=True)]
         stand_ins.seal()
-        verdicts = [evaluated(modules[job["arguments"]["task"]], job) for job in jobs]
+        verdicts = [evaluated(module, job) for module, job in zip(modules, jobs, strict=True)]
     json.dump(verdicts, sys.stdout)
 
 

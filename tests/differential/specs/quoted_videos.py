@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tests.differential import questions_choice as pools
-from tests.differential.oracle_list import LMMS_EVAL_VIDEO, VLMEVALKIT
-from tests.differential.sets import CLOSE, Spec
+from tests.differential.oracle_list import LMMS_EVAL_VIDEO, VLMEVALKIT, VSI_BENCH_AUTHORS
+from tests.differential.sets import CLOSE, Case, Spec
 from tests.differential.specs.choices import Cells, Pool, choice_cases
 from tests.differential.specs.choices_video import four
 from tests.differential.styles_choice import Choice
@@ -68,6 +68,7 @@ def lmms_set(
     task = arguments.pop("task", benchmark.partition(":")[0])
     summer = arguments.pop("summer", "mean")
     close = arguments.pop("close", CLOSE)
+    metric = arguments.pop("metric", "accuracy")
     labels = {f"{column}/{label}": f"{column}/{label}" for column, of in (groups or {}).items() for label in of}
     return Spec(
         name=f"{benchmark.replace(':', '@')}.lmms-eval",
@@ -85,9 +86,112 @@ def lmms_set(
             "scale": 100,
             **arguments,
         },
-        metrics={"accuracy": "overall", **labels},
+        metrics={metric: "overall", **labels},
         close=close,
     )
+
+
+NUMBERS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("number", str),
+    ("number and unit", "{} m".format),
+    ("number and stop", "{}.".format),
+    ("about", "About {}".format),
+    ("sentence", "There are {} of them, as far as I can see.".format),
+    ("ten percent more", lambda gold: f"{float(gold) * 1.1:g}"),
+    ("a third less", lambda gold: f"{float(gold) * 0.66:g}"),
+    ("half", lambda gold: f"{float(gold) / 2:g}"),
+    ("half more", lambda gold: f"{float(gold) * 1.5:g}"),
+    ("twice", lambda gold: f"{float(gold) * 2:g}"),
+    ("at a threshold", lambda gold: repr(float(gold) * 1.05)),
+    ("below a threshold", lambda gold: repr(float(gold) * 0.95)),
+    ("negative", "-{}".format),
+    ("words", lambda gold: "Twenty-one chairs"),
+    ("words and digits", "one room, {} chairs".format),
+    ("digits and words", "{} chairs in one room".format),
+    ("long numeral", lambda gold: "three hundred and ten"),
+    ("thousand", lambda gold: "two thousand"),
+    ("answer tag", "<answer>{}</answer>".format),
+    ("answer tag, unit", "<answer>{} metres</answer>".format),
+    ("thinking", "<think>It is 2 or 3.</think>{}".format),
+    ("open thinking", "<think>It is 2 or {}".format),
+    ("range", "{} to 90".format),
+    ("list", "[{}, 77]".format),
+    ("bold", "**{}**".format),
+    ("dollars", "${}$".format),
+    ("boxed", "\\boxed{{{}}}".format),
+    ("lead-in", "Answer: {}".format),
+    ("last line", "2 on the left.\n{}".format),
+    ("line breaks", "\n\n{}\n".format),
+    ("exponent", lambda gold: f"{float(gold):.3e}"),
+    ("grouped", lambda gold: f"{float(gold) * 1000:,.0f}"),
+    ("not a number", lambda gold: "nan"),
+    ("infinite", lambda gold: "inf"),
+    ("refusal", lambda gold: "I cannot tell from these frames."),
+    ("empty", lambda gold: ""),
+    ("failed", lambda gold: "Failed to obtain answer via API."),
+)
+"""Styles of replies that hold a number."""
+GOLDS = ("4", "4.6", "21", "0.8", "310")
+CHOICE_TYPES = (
+    *("object_rel_direction_easy", "object_rel_direction_medium", "object_rel_direction_hard"),
+    *("object_rel_distance", "route_planning", "obj_appearance_order"),
+)
+NUMBER_TYPES = ("object_abs_distance", "object_counting", "object_size_estimation", "room_size_estimation")
+
+
+def room_cases(options: str, gold: str, columns: Mapping[str, str]) -> Callable[[], Iterator[Case]]:
+    """Choices and numbers of VSI-Bench. `options` and `gold` are what the columns are called."""
+    chosen = cells_of(options, f"letter {gold}", dressed=True, question_type=CHOICE_TYPES, **columns)
+
+    def cases() -> Iterator[Case]:
+        choices = list(choice_cases(chosen, with_options(_MIXED, 4))())
+        yield from choices
+        number = len(choices)
+        for right in GOLDS:
+            for style, reply in NUMBERS:
+                cells = {
+                    "question": "How many, or how long?",
+                    gold: right,
+                    "question_type": NUMBER_TYPES[number % len(NUMBER_TYPES)],
+                    **columns,
+                }
+                yield Case(str(number), cells, f"number: {style}", reply(right))
+                number += 1
+
+    return cases
+
+
+def group_cells(question: Choice, number: int) -> Mapping[str, Any]:
+    """A row of Video-MME-v2: four rows are a group."""
+    group, place = divmod(number, 4)
+    kind = ("relevance", "logic", "logic", "logic")[group % 4]
+    structures = ("[1, 2, 3, 4]", "[1, 2, 3, 4]", "[1, [2, 3], 4]", "[[1, 2], 3, 4]")
+    lines = [f"{label}. {text}" for label, text in question.options.items()]
+    return {
+        "video_id": f"{group:03}",
+        "question_id": f"{group:03}-{place + 1}",
+        "group_type": kind,
+        "group_structure": structures[group % 4],
+        "level": group % 3 + 1,
+        "second_head": ("Order", "Action")[group % 2],
+        "third_head": ("Entrances", "Exits")[group % 2],
+        "question": question.question,
+        "options": "\n".join(lines),
+        "answer": question.gold,
+    }
+
+
+def mostly_right(cases: Callable[[], Iterator[Case]]) -> Callable[[], Iterator[Case]]:
+    """The cases, every second with its gold answer for a reply, so that groups have several."""
+
+    def with_golds() -> Iterator[Case]:
+        for number, case in enumerate(cases()):
+            if number // 3 % 2:
+                yield replace(case, style="gold", reply=case.cells["answer"])
+            else:
+                yield case
+
+    return with_golds
 
 
 _MIXED = pools.KNOWLEDGE + pools.GENERATOR + pools.BEAUTY
@@ -194,11 +298,120 @@ SPECS = (
         {"question_type": MOTIONS},
         summer="motionbench_aggregate_acc",
     ),
+    *(
+        Spec(
+            name=f"vsi-bench.{name}",
+            benchmark="vsi-bench",
+            rule=rule,
+            oracle=oracle,
+            path=path,
+            cases=room_cases("options", "ground_truth", {"dataset": "arkitscenes", "scene_name": "41069025"}),
+            arguments={
+                "task": "vsibench",
+                "process": "vsibench_process_results",
+                "credit": ["accuracy", "MRA:.5:.95:.05"],
+                "scale": scale,
+                **arguments,
+            },
+            metrics={"mean_of_tasks": "overall"},
+            close=close,
+        )
+        for name, rule, oracle, path, scale, close, arguments in (
+            (
+                "authors",
+                "official",
+                VSI_BENCH_AUTHORS,
+                "lmms_eval/tasks/vsibench/utils.py",
+                1,
+                CLOSE,
+                {
+                    "checkout": "thinking-in-space",
+                    "result": "vsibench_score",
+                    "metrics": {"overall": "vsibench_aggregate_results:overall"},
+                },
+            ),
+            (
+                "lmms-eval",
+                "lmms-eval",
+                LMMS_EVAL_VIDEO,
+                "lmms_eval/tasks/vsibench/utils.py",
+                100,
+                0.0001,
+                {"result": "vsibench_overall", "metrics": {"overall": "vsibench_aggregate_overall"}},
+            ),
+        )
+    ),
+    Spec(
+        name="vsi-bench.vlmevalkit",
+        benchmark="vsi-bench",
+        rule="vlmevalkit",
+        oracle=VLMEVALKIT,
+        path="vlmeval/dataset/vsibench.py, VsiBench.evaluate, and utils/spatial_bench",
+        cases=room_cases("candidates", "answer", {"video": "arkitscenes/41069025.mp4"}),
+        arguments={"dataset": "VSI-Bench", "columns": ["hit", "MRA:.5:.95:.05"], "leads": ["overall", ["overall"], 1]},
+        metrics={"mean_of_tasks": "overall"},
+    ),
+    lmms_set(
+        "videomathqa-pairs",
+        "videomathqa_process_results",
+        "videomathqa_perception_score",
+        lambda question, number: {
+            **cells_of(gold="letter answer", dressed=True, videoID="a", category="Chart", length="short")(
+                question, number
+            ),
+            "question_id": f"q{number // 3}",
+        },
+        with_options(_MIXED, 2),
+        task="videomathqa",
+        summer="videomathqa_multi_binary_aggregate_results",
+        metric="pair_accuracy",
+        scale=1,
+    ),
+    Spec(
+        name="video-mme-v2.lmms-eval",
+        benchmark="video-mme-v2",
+        rule="lmms-eval",
+        oracle=LMMS_EVAL_VIDEO,
+        path="lmms_eval/tasks/videomme_v2/utils.py, videomme_v2_process_results",
+        cases=mostly_right(choice_cases(group_cells, with_options(_MIXED, 8))),
+        arguments={
+            "task": "videomme_v2",
+            "process": "videomme_v2_process_results",
+            "result": "videomme_v2_overall_score",
+            "credit": ["score"],
+            "metrics": {
+                name: f"videomme_v2_aggregate_{name}"
+                for name in ("overall_score", "relevance_score", "logic_score", "level_1_score", "overall_acc")
+            },
+        },
+        metrics={
+            "group_score": "overall_score",
+            "group_score by group_type/relevance": "relevance_score",
+            "group_score by group_type/logic": "logic_score",
+            "group_score by level/1": "level_1_score",
+            "accuracy": "overall_acc",
+        },
+    ),
+    Spec(
+        name="video-mme-v2.vlmevalkit",
+        benchmark="video-mme-v2",
+        rule="vlmevalkit",
+        oracle=VLMEVALKIT,
+        path="vlmeval/dataset/videommev2.py, VideoMMEv2.evaluate, and utils/videomme.py",
+        cases=mostly_right(choice_cases(group_cells, with_options(_MIXED, 8))),
+        arguments={"dataset": "Video-MME-v2", "counted": True, "leads": ["total", ["final_rating/total"], 1]},
+        metrics={
+            "group_score": "final_rating/total",
+            "group_score by group_type/logic": "final_rating/logic_score",
+            "group_score by level/2": "final_rating/level_2",
+            "group_score by second_head/Order": "second_head_rating/Order",
+        },
+    ),
     Spec(
         name="longvideobench.vlmevalkit",
         benchmark="longvideobench",
         rule="vlmevalkit",
-        oracle=replace(VLMEVALKIT),
+        oracle=VLMEVALKIT,
         path="vlmeval/dataset/longvideobench.py, LongVideoBench.evaluate, and utils/longvideobench.py",
         cases=choice_cases(
             cells_of(

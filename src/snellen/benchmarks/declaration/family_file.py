@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -182,7 +182,7 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     is not restated here.
     """
     open_rules: dict[Rule, str] = {}
-    """By rule, a formula, or an `OpenScoring` of Snellen, for open questions among choices."""
+    """By rule, a formula for open questions among choices."""
     parse: dict[Rule, str] = {}
     """By rule, the function that parses replies to open questions, `extract.open_text.parse_open`."""
     judges: tuple[DescribedJudge, ...] = ()
@@ -334,8 +334,7 @@ def _choice_scoring(family: DescribedFamily) -> RuleScoring:
     if not family.open_rules:
         return scoring
     rules = {
-        rule: parsers._replace(open=_open_rule(rule, family.open_rules[cast(Rule, rule)]))
-        for rule, parsers in scoring.rules.items()
+        rule: parsers._replace(open=_open_rule(family, cast(Rule, rule))) for rule, parsers in scoring.rules.items()
     }
     return replace(scoring, rules=rules)
 
@@ -354,14 +353,12 @@ def _parser_set(family: DescribedFamily, rule: Rule, usual: ParserSet | None = N
     return plain._replace(choice_with_gold=parse) if name.endswith(_WITH_GOLD) else plain._replace(choice=parse)
 
 
-def _open_rule(rule: str, name: str) -> OpenScoring:
+def _open_rule(family: DescribedFamily, rule: Rule) -> OpenScoring:
     """How a rule grades open questions. The replies are read as a whole but by Snellen's rule."""
-    found = _function(name)
-    return (
-        found
-        if isinstance(found, OpenScoring)
-        else OpenScoring(parse_final if rule == OWN else parse_raw, against_gold(found))
-    )
+    name = family.parse.get(rule)
+    usual = parse_final if rule == OWN else parse_raw
+    grade = against_gold(_function(family.open_rules[rule]))
+    return OpenScoring(_function(name) if name else usual, grade)
 
 
 def _function(name: str) -> Any:
@@ -373,12 +370,13 @@ def _function(name: str) -> Any:
 def _adjust(family: DescribedFamily) -> AdjustSample | None:
     if family.unscored:
         return _drop_gold
-    if family.types:
-        return partial(_add_type, family)
-    if family.unit:
-        return partial(_add_unit, family.unit)
-    keep = partial(keep_cells, family.keep) if family.keep else None
-    return compose_adjustments(adjust_choice if family.video else None, keep)
+    changes = (
+        adjust_choice if family.video else None,
+        partial(_add_type, family) if family.types else None,
+        partial(_add_unit, family.unit) if family.unit else None,
+        partial(keep_cells, family.keep) if family.keep else None,
+    )
+    return reduce(compose_adjustments, changes)
 
 
 def _headline(family: DescribedFamily) -> Headline:
