@@ -58,8 +58,15 @@ VSI_BENCH_AUTHORS = Oracle(
     licence="Apache-2.0",
     checkout="thinking-in-space",
 )
-TVBENCH_AUTHORS = Oracle(
+MMVU_AUTHORS = Oracle(
     script="authors_videos",
+    repository="yale-nlp/MMVU",
+    commit="4d54223d912f498707c105ab645a921abce6e39a",
+    licence="none stated",
+    checkout="MMVU",
+)
+TVBENCH_AUTHORS = Oracle(
+    script="authors_choice",
     repository="daniel-cores/tvbench",
     commit="c3543228c873a56e835221467ff5e3b728d0785c",
     licence="none stated",

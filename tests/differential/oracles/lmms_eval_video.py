@@ -11,8 +11,10 @@ results. Arguments of a job:
     groups    columns whose labels get a number each, called COLUMN/LABEL
     credit    keys of the result, of which the first that it has is the credit; default: what the
               first of `metrics` is of the reply alone
+    absent    a key of the result, and its value in results that are left out
     checkout  folder of the authors' own copy, where it is that which is meant
-    asks      names of a judge's function in the module, whose words each row's verdict is
+    asks      name of the function that asks a judge, whose words each row's verdict is
+    grades    name of the function that reads them, where a pipeline asks the judge
 
 The function of a number may name a key of what it returns, `sum_up:overall`. Where a function draws at random
 the row has no credit. Rows that are `apart`, and those that are drawn, are left out of the numbers.
@@ -66,7 +68,8 @@ def evaluated(module: Any, job: Mapping[str, Any]) -> dict[str, Any]:
         result = _result(module, arguments, row)
         named = [result[key] for key in arguments.get("credit", ()) if key in result]
         credit = float(named[0]) if named else float(lead([result])) * scale / 100
-        credits[row["id"]] = None if lots.drawn else credit
+        key, value = arguments.get("absent", ("", None))
+        credits[row["id"]] = None if lots.drawn or (key and result[key] == value) else credit
     left_out = [row["id"] for row in rows if row["apart"] or credits[row["id"]] is None]
     kept = [row for row in rows if row["id"] not in left_out]
 
@@ -82,8 +85,11 @@ def evaluated(module: Any, job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _result(module: Any, arguments: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
-    for name in arguments.get("asks", ()):
-        setattr(module, name, lambda *_, **__: (row["verdict"], "judge"))
+    if "asks" in arguments:
+        setattr(module, arguments["asks"], lambda *_, **__: (row["verdict"], "judge"))
+    if "grades" in arguments:
+        read = getattr(module, arguments["grades"])
+        module._get_pipeline = lambda: lambda **_: read(row["verdict"])
     doc = {"id": row["id"], "question_id": row["id"], **copy.deepcopy(row["cells"])}
     return getattr(module, arguments["process"])(doc, [row["reply"]])[arguments["result"]]
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tests.differential import questions_choice as pools
-from tests.differential.oracle_list import LMMS_EVAL_VIDEO, VLMEVALKIT, VSI_BENCH_AUTHORS
-from tests.differential.sets import CLOSE, Case, Spec
+from tests.differential import styles_open
+from tests.differential.oracle_list import LMMS_EVAL_VIDEO, MMVU_AUTHORS, TVBENCH_AUTHORS, VLMEVALKIT, VSI_BENCH_AUTHORS
+from tests.differential.sets import CLOSE, Case, Oracle, Spec
 from tests.differential.specs.choices import Cells, Pool, choice_cases
-from tests.differential.specs.choices_video import four
+from tests.differential.specs.choices_authors import authors_set
+from tests.differential.specs.choices_video import candidates, four
+from tests.differential.specs.judged_points import APART, CellsOf, Words, judged_cases
 from tests.differential.styles_choice import Choice
+from tests.differential.styles_open import Open
 
 NONE_OF_THESE = "none of the others"
 LABELS = "ABCDEFGH"
@@ -161,6 +166,12 @@ def room_cases(options: str, gold: str, columns: Mapping[str, str]) -> Callable[
     return cases
 
 
+def pair_cells(question: Choice, number: int) -> Mapping[str, Any]:
+    """A row of VideoMathQA's pairs: three are about one question."""
+    cells = cells_of(gold="letter answer", dressed=True, videoID="a", category="Chart", length="short")
+    return {**cells(question, number), "question_id": f"q{number // 3}"}
+
+
 def group_cells(question: Choice, number: int) -> Mapping[str, Any]:
     """A row of Video-MME-v2: four rows are a group."""
     group, place = divmod(number, 4)
@@ -194,7 +205,110 @@ def mostly_right(cases: Callable[[], Iterator[Case]]) -> Callable[[], Iterator[C
     return with_golds
 
 
+def lecture_cases() -> Iterator[Case]:
+    """Choices and open questions of Video-MMMU."""
+    chosen = cells_of(gold="letter answer", question_type="multiple-choice", category="Perception")
+    for case in choice_cases(chosen, with_options(_MIXED, 6))():
+        yield replace(case, cells={**case.cells, "id": f"dev_Math_{case.id}"})
+    bases = list(styles_open.BASES.items())
+    number = 1000
+    for turn in range(3):
+        for position, (style, write) in enumerate(bases):
+            question = styles_open.QUESTIONS[(position + turn) % len(styles_open.QUESTIONS)]
+            cells = {"question": question.question, "options": [], "answer": question.golds[0], "question_type": "open"}
+            cells |= {"category": "Adaptation", "id": f"dev_Art_{number}"}
+            reply = styles_open.reply_to(question, write, position + turn)
+            yield Case(str(number), cells, f"open: {style}", reply)
+            number += 1
+
+
+def _match(n: int) -> dict[str, object]:
+    return {"pred": "yes" if n % 3 else "no", "score": n % 6}
+
+
+_MATCHES: Words = {
+    "Python": lambda n: str(_match(n)),
+    "JSON": lambda n: json.dumps(_match(n)),
+    "JSON over lines": lambda n: json.dumps(_match(n), indent=2),
+    "blanks around": lambda n: f"  {_match(n)}",
+    "fenced": lambda n: f"```json\n{json.dumps(_match(n))}\n```",
+    "explained before": lambda n: f"It names one of the things.\n{_match(n)}",
+    "capital Yes": lambda n: str({**_match(n), "pred": "Yes" if n % 3 else "No"}),
+    "another order": lambda n: str(dict(reversed(_match(n).items()))),
+}
+
+
+def _compared(n: int) -> dict[str, object]:
+    return {"extracted_answer": "that", "correct": bool(n % 3)}
+
+
+_COMPARED: Words = {
+    "JSON": lambda n: json.dumps(_compared(n)),
+    "JSON over lines": lambda n: json.dumps(_compared(n), indent=2),
+    "no blanks": lambda n: json.dumps(_compared(n), separators=(",", ":")),
+    "another order": lambda n: json.dumps(dict(reversed(_compared(n).items()))),
+    "line break behind": lambda n: f"{json.dumps(_compared(n))}\n",
+}
+_COMPARED_APART: Words = {
+    "fenced": lambda n: f"```json\n{json.dumps(_compared(n))}\n```",
+    "prose": lambda n: "It is right.",
+}
+_LETTERS: Words = {
+    "letter": lambda n: "ABC"[n % 3],
+    "letter and stop": lambda n: f"{'ABC'[n % 3]}.",
+    "letter and word": lambda n: ("A: CORRECT", "B: INCORRECT", "C: NOT_ATTEMPTED")[n % 3],
+    "small letter": lambda n: "abc"[n % 3],
+    "blanks": lambda n: f"  {'ABC'[n % 3]}\n",
+}
+_LETTERS_APART: Words = {
+    "word": lambda n: ("CORRECT", "INCORRECT", "NOT_ATTEMPTED")[n % 3],
+    "sentence": lambda n: "The grade is B.",
+}
+
+
+def judged_set(
+    benchmark: str, end: str, oracle: Oracle, path: str, cells: CellsOf, words: Sequence[Words], **given: Any
+) -> Spec:
+    """A set whose judge's words are given, by Snellen's rule."""
+    alike, unlike = words
+    return Spec(
+        name=f"{benchmark}.{end}",
+        benchmark=benchmark,
+        rule="snellen",
+        oracle=oracle,
+        path=path,
+        cases=judged_cases(cells, alike, unlike),
+        apart=APART,
+        **given,
+    )
+
+
+def activity_cells(question: Open, number: int) -> Mapping[str, Any]:
+    cells = {"video_name": "1QIUV7WYKXg", "question_id": f"q{number}", "type": str(number % 9)}
+    return {**cells, "question": question.question, "answer": question.golds[0]}
+
+
+def subject_cells(question: Open, number: int) -> Mapping[str, Any]:
+    """A row of MMVU, every second a choice."""
+    texts = (question.golds[0], *question.wrong, NONE_OF_THESE, "it is not shown", "both")[:5]
+    chosen = dict(zip(LABELS, texts, strict=False)) if number % 2 else dict.fromkeys("ABCDE", "")
+    return {
+        "question_type": "multiple-choice" if number % 2 else "open-ended",
+        "video_path": "videos/Art/0.mp4",
+        "question": question.question,
+        "choices": chosen,
+        "answer": "A" if number % 2 else question.golds[0],
+    }
+
+
+def long_cells(question: Open, number: int) -> Mapping[str, Any]:
+    cells = {"video": "a.mp4", "qa_type": ("Local Perception", "Holistic Reasoning")[number % 2], "answer": "A"}
+    texts = [f"A. {question.golds[0]}", f"B. {question.wrong[0]}"]
+    return {**cells, "question": question.question, "options": texts, "answer_text": question.golds[0]}
+
+
 _MIXED = pools.KNOWLEDGE + pools.GENERATOR + pools.BEAUTY
+QA_TYPES = ("Local Perception", "Holistic Reasoning")
 MOTIONS = ("Action Order", "Camera Motion", "Repetition Count")
 SPECS = (
     lmms_set(
@@ -259,9 +373,9 @@ SPECS = (
         "tvbench",
         "tvbench_process_results",
         "tvbench_acc",
-        cells_of("candidates", "text answer", video="a.mp4", task=("Action Count", "Object Count")),
+        cells_of("candidates", "text answer", video="a.mp4", task_type=("Action Count", "Object Count")),
         with_options(_MIXED, 4),
-        {"task": ("Action Count", "Object Count")},
+        {"task_type": ("Action Count", "Object Count")},
     ),
     lmms_set(
         "videomathqa",
@@ -406,6 +520,98 @@ SPECS = (
             "group_score by level/2": "final_rating/level_2",
             "group_score by second_head/Order": "second_head_rating/Order",
         },
+    ),
+    Spec(
+        name="videommmu.lmms-eval",
+        benchmark="videommmu",
+        rule="lmms-eval",
+        oracle=LMMS_EVAL_VIDEO,
+        path="lmms_eval/tasks/videommmu/utils.py, videommmu_process_results",
+        cases=lecture_cases,
+        arguments={
+            "task": "videommmu",
+            "process": "videommmu_process_results",
+            "result": "mmmu_acc",
+            "absent": ["parsed_pred", "API Error"],
+            "metrics": {"overall": "videommmu_aggregate_results"},
+            "scale": 100,
+        },
+        metrics={"accuracy": "overall"},
+        close=0.0005,
+    ),
+    Spec(
+        name="videommmu.vlmevalkit",
+        benchmark="videommmu",
+        rule="vlmevalkit",
+        oracle=replace(VLMEVALKIT, script="authors_videos"),
+        path="vlmeval/dataset/videommmu.py, process_results and aggregate_results",
+        cases=lecture_cases,
+        arguments={"scorer": "videommmu"},
+        metrics={"accuracy": "overall"},
+    ),
+    lmms_set(
+        "videoevalpro-choice",
+        "videoevalpro_mcq_process_results",
+        "videoevalpro_mcq_score",
+        cells_of(gold="letter answer", dressed=True, video="a.mp4", qa_type=QA_TYPES, answer_text="that"),
+        with_options(_MIXED, 4),
+        {"qa_type": QA_TYPES},
+        task="videoevalpro",
+        summer="videoevalpro_mcq_aggregate_results:overall",
+    ),
+    authors_set(
+        "tvbench",
+        "check_ans",
+        TVBENCH_AUTHORS,
+        "vqa_dataset.py, check_ans",
+        choice_cases(
+            candidates(dressed=False, video="a.mp4", task_type=("Action Count", "Object Count")), pools.ABILITIES
+        ),
+        {"accuracy": "mean"},
+        path=["tvbench", "vqa_dataset.py"],
+    ),
+    judged_set(
+        "activitynetqa",
+        "lmms-eval",
+        LMMS_EVAL_VIDEO,
+        "lmms_eval/tasks/activitynetqa/utils.py, activitynetqa_process_results",
+        activity_cells,
+        (_MATCHES, {}),
+        arguments={
+            "task": "activitynetqa",
+            "process": "activitynetqa_process_results",
+            "result": "gpt_eval_accuracy",
+            "asks": "get_eval",
+            "metrics": {"accuracy": "activitynetqa_aggregate_accuracy", "score": "activitynetqa_aggregate_score"},
+        },
+        metrics={"accuracy": "accuracy", "score": "score"},
+    ),
+    judged_set(
+        "mmvu",
+        "authors",
+        MMVU_AUTHORS,
+        "utils/eval_utils.py, get_acc_async",
+        subject_cells,
+        (_COMPARED, _COMPARED_APART),
+        arguments={"scorer": "mmvu"},
+        metrics={"accuracy": "overall"},
+    ),
+    judged_set(
+        "videoevalpro",
+        "lmms-eval",
+        LMMS_EVAL_VIDEO,
+        "lmms_eval/tasks/videoevalpro/utils.py, videoevalpro_process_results",
+        long_cells,
+        (_LETTERS, _LETTERS_APART),
+        arguments={
+            "task": "videoevalpro",
+            "process": "videoevalpro_process_results",
+            "result": "videoevalpro_score",
+            "grades": "_parse_abc_response",
+            "metrics": {"overall": "videoevalpro_aggregate_results:overall"},
+            "scale": 100,
+        },
+        metrics={"accuracy": "overall"},
     ),
     Spec(
         name="longvideobench.vlmevalkit",

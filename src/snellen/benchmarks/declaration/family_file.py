@@ -27,7 +27,7 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline, Sc
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
-from snellen.benchmarks.declaration.judged import ACCURACY
+from snellen.benchmarks.declaration.judged import ACCURACY, Judged
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
@@ -40,6 +40,7 @@ from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
 from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, summarise_matches
 from snellen.core.benchmark import requires
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
@@ -47,7 +48,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts
 from snellen.extract.open_text import parse_final, parse_raw
-from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
+from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
 
@@ -187,6 +188,9 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """By rule, the function that parses replies to open questions, `extract.open_text.parse_open`."""
     judges: tuple[DescribedJudge, ...] = ()
     """What judges are asked about each reply, in place of `rules`."""
+    match: str = ""
+    """A rubric of Video-ChatGPT's protocol, in place of `judges`: a verdict is yes or no, and how well
+    the reply matches, 0 to 5."""
     refused: float | None = None
     """Score of a reply that a content filter withheld, where judges count refusals."""
     yes_no: dict[Rule, str] = {}
@@ -296,6 +300,11 @@ def _samples(family: DescribedFamily, rows: Iterable[Row]) -> Iterator[Sample]:
 
 
 def _scoring(family: DescribedFamily) -> Scoring:
+    if family.match:
+        matches = MatchProtocol(
+            rubric=family.match, build_messages=partial(prompt, template=_template(family) or VIDEO_TEMPLATE)
+        )
+        return Judged(flow=matches.flow, rubrics=matches.rubrics, must_judge=True, max_judge_tokens=128)
     if family.judges:
         return described_judging(family.judges, _template(family), family.refused)
     return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
@@ -385,6 +394,8 @@ def _headline(family: DescribedFamily) -> Headline:
     if family.mean_over:
         weights = partial(nested_weights, family.merged_label) if family.merged else None
         return group_mean(family.headline or f"mean_of_{family.mean_over}", family.mean_over, weights=weights)
+    if family.match:
+        return Headline(summarise=summarise_matches)
     if family.judges:
         return judged_headline(family.judges, family.headline)
     if family.sections:
