@@ -26,8 +26,8 @@ def page() -> str:
 
 
 def _table() -> Iterator[str]:
-    yield "| benchmark | by Snellen's rule | by `vlmevalkit` | by `official` |"
-    yield "| --- | --- | --- | --- |"
+    yield "| benchmark | by Snellen's rule | by `vlmevalkit` | by `lmms-eval` | by `official` |"
+    yield "| --- | --- | --- | --- | --- |"
     for listing in list_benchmarks():
         rules = open_benchmark(listing.name).rules
         by_rule = {rule: open_benchmark(listing.name, Variant(rule=rule)).headline for rule in _RULES if rule in rules}

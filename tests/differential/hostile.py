@@ -168,6 +168,7 @@ CLASSES = (*WRITERS, IN_LANGUAGES, LETTER_OPTIONS, EMPTY_OPTIONS)
 _SHORT = frozenset({"empty", "failed", "N/A", "one letter", "list", "JSON"})
 
 GROUPED = (
+    "video-mme-v2.*",
     "mmbench.*",
     "mmbench@*",
     "mtl-mmbench*",

@@ -274,7 +274,7 @@ _FLAGS = (
     Flag("--where", "only these rows of a file of predictions", "COLUMN=VALUE,...", parse_pairs),
     Flag(
         "--rule",
-        "rule that parses the replies: `snellen`, `vlmevalkit` (without a judge) or `official`, "
+        "rule that parses the replies: `snellen`, `vlmevalkit` or `lmms-eval` (without a judge), or `official`, "
         "the script of the benchmark's authors, if there is one; `vlmevalkit@2025-04` is the rule "
         "of that month",
         "|".join(RULES),
