@@ -179,8 +179,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     parser whose name ends in `_parser` is made of the gold answers.
 
     With a formula for `snellen` all questions are open, and the other rules compare by it unless
-    they name one; with `kind = "open"` and none for `snellen` it is equality. VLMEvalKit's parser of all choices needs no name; `none` if it has another that
-    is not restated here.
+    they name one; with `kind = "open"` and none for `snellen` it is equality. VLMEvalKit's parser of
+    all choices needs no name; `none` if it has another that is not restated here.
     """
     open_rules: dict[Rule, str] = {}
     """By rule, a formula for open questions among choices."""
