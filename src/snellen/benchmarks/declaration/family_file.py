@@ -379,7 +379,7 @@ def _function(name: str) -> Any:
 def _adjust(family: DescribedFamily) -> AdjustSample | None:
     if family.unscored:
         return _drop_gold
-    changes = (
+    changes: tuple[AdjustSample | None, ...] = (
         adjust_choice if family.video else None,
         partial(_add_type, family) if family.types else None,
         partial(_add_unit, family.unit) if family.unit else None,

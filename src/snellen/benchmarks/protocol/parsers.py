@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from snellen.benchmarks.protocol.flows import EQUALITY, ChoiceParser, GoldChoiceParser, OpenScoring, YesNoParser
 from snellen.core.benchmark import Benchmark, Variant
@@ -27,9 +27,9 @@ from snellen.extract.yes_no import parse_yes_no
 Rule = Literal["snellen", "vlmevalkit", "lmms-eval", "official"]
 RULES: tuple[str, ...] = get_args(Rule)
 OWN = "snellen"
-VLMEVALKIT = "vlmevalkit"
-LMMS_EVAL = "lmms-eval"
-OFFICIAL = "official"
+VLMEVALKIT: Final = "vlmevalkit"
+LMMS_EVAL: Final = "lmms-eval"
+OFFICIAL: Final = "official"
 _COMMITS = {VLMEVALKIT: COMMIT, LMMS_EVAL: "75571cfe"}
 _RELEASE = "@"
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
