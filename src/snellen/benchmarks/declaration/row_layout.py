@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.sample import Row, Sample, sampling_key
-from snellen.data.columns import GOLD_COLUMNS, ID_COLUMNS, gold_column, row_id
+from snellen.data.columns import GOLD_COLUMNS, ID_COLUMNS, gold_column, row_gold, row_id
 from snellen.data.documents import cell_text
 from snellen.data.tables.options import split_inline_options, spread_options
 
@@ -73,7 +73,7 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def keeps(self, row: Row) -> bool:
         """Whether a question is published with its answer."""
-        return not self.lacking_answer or row.cells.get("answer") != self.lacking_answer
+        return not self.lacking_answer or self.lacking_answer not in row_gold(row)
 
     def _named_cells(self, row: Row) -> dict[str, str]:
         cells = {name: text for name, text in row.cells.items() if text.strip() not in self.nothing}
