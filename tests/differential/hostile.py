@@ -238,7 +238,7 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
 
 NOT_DRAWN: Mapping[str, str] = {
     "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now"),
-    "videomathqa-pairs.lmms-eval": "three rows count together; the set of videomathqa has the same reader and hostile replies",
+    "videomathqa-pairs.lmms-eval": "three rows count together; the set of videomathqa, read alike, has hostile ones",
 }
 """Sets without hostile replies, and why."""
 
