@@ -13,7 +13,7 @@ from snellen.report.format import metric_label
 PAGE = Path(__file__).with_name("other-tools.md")
 _START = "<!-- Headlines by rule, written by docs/generate.py. Edit the declarations. -->\n"
 _END = "<!-- End of the headlines by rule. -->\n"
-_RULES = ("snellen", "vlmevalkit", "official")
+_RULES = ("snellen", "vlmevalkit", "lmms-eval", "official")
 
 
 def page() -> str:
@@ -26,8 +26,8 @@ def page() -> str:
 
 
 def _table() -> Iterator[str]:
-    yield "| benchmark | by Snellen's rule | by `vlmevalkit` | by `official` |"
-    yield "| --- | --- | --- | --- |"
+    yield "| benchmark | by Snellen's rule | by `vlmevalkit` | by `lmms-eval` | by `official` |"
+    yield "| --- | --- | --- | --- | --- |"
     for listing in list_benchmarks():
         rules = open_benchmark(listing.name).rules
         by_rule = {rule: open_benchmark(listing.name, Variant(rule=rule)).headline for rule in _RULES if rule in rules}

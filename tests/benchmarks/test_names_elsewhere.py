@@ -43,6 +43,8 @@ OTHER_SPLIT = {
     "dude",
     "slidevqa",
     "mmstar",
+    "egoschema",
+    "egoschema_subset",
 }
 
 

@@ -18,7 +18,6 @@ from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.tempcompass import parse_reply, task_of
-from snellen.benchmarks.videos.video_mme import parse_first_letter
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.clip import Clip, decode_clip
 from snellen.core.errors import UsageError
@@ -27,6 +26,7 @@ from snellen.core.output import Generated, ParsedAnswer, Unparsed
 from snellen.core.request import Request
 from snellen.core.sample import Row, Sample
 from snellen.data.tables.options import split_inline_options
+from snellen.extract.published.first_capital import of_four_joined
 
 LAYOUTS = Path(__file__).parent / "layouts"
 
@@ -403,7 +403,7 @@ def test_an_option_keeps_a_letter_that_is_not_its_own() -> None:
     ],
 )
 def test_video_mme_authors_take_the_first_capital(reply: str, label: str) -> None:
-    answer = parse_first_letter(reply, {}, "stop")
+    answer = of_four_joined(reply, {}, "stop")
     assert isinstance(answer, ParsedAnswer)
     assert answer.value == label
 

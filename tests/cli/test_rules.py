@@ -88,7 +88,7 @@ def test_rotations_that_only_one_rule_reached_are_not_compared(alone: Path) -> N
 def test_refuses_official_rule_without_a_published_script(alone: Path, capsys) -> None:
     code, _, err = said(capsys, "score", alone, "--rule", "official")
     assert (code, "only snellen, vlmevalkit" in err) == (2, True)
-    with pytest.raises(UsageError, match="expected one of snellen, vlmevalkit, official"):
+    with pytest.raises(UsageError, match="expected one of snellen, vlmevalkit, lmms-eval, official"):
         score(str(alone), variant=Variant(rule="mine"))
 
 
@@ -199,7 +199,7 @@ def test_a_release_of_vlmevalkit(tmp_path: Path) -> None:
     [
         ("ai2d", "vlmevalkit@2023-01", "expected a month from 2024-02 to 2026-08"),
         ("ai2d", "vlmevalkit@spring", "expected a month"),
-        ("ai2d", "snellen@2025-04", "expected one of snellen, vlmevalkit, official"),
+        ("ai2d", "snellen@2025-04", "expected one of snellen, vlmevalkit, lmms-eval, official"),
         ("mvbench", "vlmevalkit@2025-04", "known as of one release, commit e8e78f05"),
         ("mme", "vlmevalkit@2025-04", "known as of one release"),
         ("mathvista", "vlmevalkit@2025-04", "only snellen, official"),
@@ -216,7 +216,7 @@ def test_the_command_takes_a_release(alone: Path, capsys) -> None:
     assert (code, json.loads(out)["headline"]["value"]) == (0, pytest.approx(50.0))
     with pytest.raises(SystemExit, match="2"):
         main(["score", str(alone), "--rule", "mine"])
-    assert "choose from snellen, vlmevalkit, official" in capsys.readouterr().err
+    assert "choose from snellen, vlmevalkit, lmms-eval, official" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

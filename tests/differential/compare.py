@@ -33,6 +33,7 @@ WHOLE: Mapping[str, Callable[[Case], object]] = {
     "wemath.vlmevalkit": lambda case: case.cells["ID"],
     "mmbench*.vlmevalkit": lambda case: int(case.id) % STRIDE,
     "mmvp.vlmevalkit": lambda case: (int(case.id) - 1) // 2,
+    "video-mme-v2.*": lambda case: int(case.id) // 4,
     "hrbench*.vlmevalkit": lambda case: int(case.id) // 4,
     "3dsrbench.vlmevalkit": lambda case: case.cells["qid"][:8],
     "naturalbench.authors": lambda case: int(case.id) // 4,

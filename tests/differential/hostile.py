@@ -168,6 +168,7 @@ CLASSES = (*WRITERS, IN_LANGUAGES, LETTER_OPTIONS, EMPTY_OPTIONS)
 _SHORT = frozenset({"empty", "failed", "N/A", "one letter", "list", "JSON"})
 
 GROUPED = (
+    "video-mme-v2.*",
     "mmbench.*",
     "mmbench@*",
     "mtl-mmbench*",
@@ -238,7 +239,8 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
 
 
 NOT_DRAWN: Mapping[str, str] = {
-    "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now")
+    "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now"),
+    "videomathqa-pairs.lmms-eval": "three rows count together; the set of videomathqa, read alike, has hostile ones",
 }
 """Sets without hostile replies, and why."""
 

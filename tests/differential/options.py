@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 LABELS = "ABCDEFGHIJ"
-_LISTS = ("candidates", "options", "choices")
+_LISTS = ("candidates", "options", "choices", "option")
+_NUMBERED = (("option", 1), ("option", 0), ("a", 0))
+"""Names of columns that end in the place of their option, and the first of these."""
 _DRESSED = re.compile(r"^(\(?[A-J][.):] ?)")
 _LINE = re.compile(r"^([A-J])([.:] ?)(.+)$", re.MULTILINE)
 
@@ -18,11 +20,10 @@ def held_options(cells: Mapping[str, Any]) -> dict[str, str]:
     if "A" in cells:
         return {label: _bare(str(cells[label])) for label in LABELS if label in cells}
     for column in _LISTS:
-        if cells.get(column, "[]") != "[]":
+        if _is_listed(cells.get(column)):
             return dict(zip(LABELS, map(_bare, _items(cells[column])), strict=False))
-    if "option1" in cells:
-        texts = [str(cells[f"option{n}"]) for n in range(1, 9) if f"option{n}" in cells]
-        return dict(zip(LABELS, texts, strict=False))
+    if columns := _numbered(cells):
+        return dict(zip(LABELS, (str(cells[column]) for column in columns), strict=False))
     return {label: text for label, _, text in _LINE.findall(str(cells.get("question", "")))}
 
 
@@ -34,16 +35,16 @@ def with_options(cells: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str
         new = texts[label]
         if "A" in cells:
             held[label] = _dress(str(cells[label])) + new
-        elif f"option{LABELS.index(label) + 1}" in cells:
-            held[f"option{LABELS.index(label) + 1}"] = new
+        elif columns := _numbered(cells):
+            held[columns[LABELS.index(label)]] = new
         if answer == old and answer not in texts:
             held["answer"] = new
         elif answer in (f"{label}. {old}", f"{label}: {old}"):
             held["answer"] = answer.removesuffix(old) + new
     for column in _LISTS:
-        if "A" not in cells and cells.get(column, "[]") != "[]":
-            items = zip(_items(cells[column]), texts.values(), strict=False)
-            held[column] = str([_dress(item) + new for item, new in items])
+        if "A" not in cells and _is_listed(cell := cells.get(column)):
+            items = [_dress(item) + new for item, new in zip(_items(cell), texts.values(), strict=False)]
+            held[column] = _written(cell, items)
     if "question" in cells:
         held["question"] = _LINE.sub(
             lambda line: f"{line[1]}{line[2]}{texts[line[1]]}" if line[1] in texts else line[0], str(cells["question"])
@@ -51,8 +52,33 @@ def with_options(cells: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str
     return held
 
 
+def _numbered(cells: Mapping[str, Any]) -> list[str]:
+    """The columns of the options, where these end in its place."""
+    for name, first in _NUMBERED:
+        if f"{name}{first}" in cells and f"{name}{first - 1}" not in cells:
+            columns = [f"{name}{place}" for place in range(first, first + len(LABELS))]
+            return [column for column in columns if column in cells]
+    return []
+
+
+def _is_listed(cell: Any) -> bool:
+    return any(cell.values()) if isinstance(cell, dict) else cell not in (None, "", "[]", [])
+
+
 def _items(cell: Any) -> list[str]:
-    return [str(item) for item in (ast.literal_eval(cell) if isinstance(cell, str) else cell)]
+    """The items of a list, of an object by label, of either as text, or lines."""
+    if isinstance(cell, str):
+        cell = ast.literal_eval(cell) if cell.startswith("[") else cell.split("\n")
+    return [str(item) for item in (cell.values() if isinstance(cell, dict) else cell)]
+
+
+def _written(cell: Any, items: list[str]) -> Any:
+    """The items in the form of the cell that they replace."""
+    if isinstance(cell, dict):
+        return dict(zip(cell, items, strict=True))
+    if isinstance(cell, str):
+        return str(items) if cell.startswith("[") else "\n".join(items)
+    return items
 
 
 def _dress(text: str) -> str:

@@ -50,3 +50,44 @@ LMMS_EVAL = Oracle(
     checkout="lmms-eval",
 )
 """The functions of a task, as the framework calls them."""
+
+# Benchmarks about videos that model reports quote.
+LMMS_EVAL_VIDEO = Oracle(
+    script="lmms_eval_video",
+    repository="EvolvingLMMs-Lab/lmms-eval",
+    commit="75571cfe0fa36ca5ec2e6aa2bb268f9d38295af3",
+    licence="MIT",
+    checkout="lmms-eval",
+)
+VSI_BENCH_AUTHORS = Oracle(
+    script="lmms_eval_video",
+    repository="vision-x-nyu/thinking-in-space",
+    commit="51e089c3ae69b9435e9489058610f5b3964c56a8",
+    licence="Apache-2.0",
+    checkout="thinking-in-space",
+)
+MMVU_AUTHORS = Oracle(
+    script="authors_videos",
+    repository="yale-nlp/MMVU",
+    commit="4d54223d912f498707c105ab645a921abce6e39a",
+    licence="none stated",
+    checkout="MMVU",
+)
+TVBENCH_AUTHORS = Oracle(
+    script="authors_choice",
+    repository="daniel-cores/tvbench",
+    commit="c3543228c873a56e835221467ff5e3b728d0785c",
+    licence="none stated",
+    checkout="tvbench",
+)
+
+
+def _quoted(repository: str, commit: str, licence: str, script: str = "quoted_texts", checkout: str = "") -> Oracle:
+    return Oracle(script, repository, commit, licence, checkout or repository.split("/")[1])
+
+
+GSM8K = _quoted("openai/grade-school-math", "3101c7d5072418e28b9008a6636bde82a006892c", "MIT")
+SIMPLE_EVALS = _quoted("openai/simple-evals", "ee3b0318d8d1d9d72755a4120879be65f7c07e9e", "MIT")
+MMLU_PRO = _quoted("TIGER-AI-Lab/MMLU-Pro", "f418b116db00b065c2aea046518d8fcf74d39872", "Apache-2.0")
+HENDRYCKS_MATH = _quoted("hendrycks/math", "985bdc1696e88e8643f081a0ff4719da39f2ae2a", "MIT")
+LM_HARNESS = _quoted("EleutherAI/lm-evaluation-harness", "4e7e0d47f33bc71070c1d38394bafbb52b117163", "MIT")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.output import Answer, ParsedAnswer
+from snellen.extract.published.first_capital import of_four_vlmevalkit
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 from snellen.extract.published.vlmevalkit_own import (
     bracket_parser,
     first_word_parser,
     parse_after_answer,
-    parse_first_capital,
     parse_mme_realworld,
 )
 
@@ -44,7 +44,7 @@ def value(answer: Answer) -> str | None:
     ],
 )
 def test_first_capitals(reply: str, video: str | None, realworld: str | None) -> None:
-    assert value(parse_first_capital(reply, OPTIONS)) == video
+    assert value(of_four_vlmevalkit(reply, OPTIONS)) == video
     assert value(parse_mme_realworld(reply, {**OPTIONS, "E": "none"})) == realworld
 
 

@@ -33,7 +33,16 @@ from snellen.extract import (
     verdicts,
     yes_no,
 )
-from snellen.extract.published import mathvision, mmmu, official, tempcompass, vlmevalkit, vlmevalkit_own
+from snellen.extract.published import (
+    first_capital,
+    lmms_eval,
+    mathvision,
+    mmmu,
+    official,
+    tempcompass,
+    vlmevalkit,
+    vlmevalkit_own,
+)
 from snellen.models.reasoning import split_reasoning
 from snellen.scoring import (
     document,
@@ -85,9 +94,18 @@ CHOICES: dict[str, Read] = {
             tempcompass.parse_tempcompass_choice,
         ),
         " of VLMEvalKit": (
-            vlmevalkit_own.parse_first_capital,
+            first_capital.of_four_vlmevalkit,
             vlmevalkit_own.parse_mme_realworld,
             vlmevalkit_own.parse_after_answer,
+        ),
+        " of lmms-eval": (
+            lmms_eval.parse_listed,
+            lmms_eval.parse_bounded,
+            lmms_eval.parse_egoschema,
+            lmms_eval.parse_tomato,
+            lmms_eval.parse_motionbench,
+            lmms_eval.parse_tvbench,
+            mmmu.parse_mmmu_lmms_eval,
         ),
     }.items()
     for read in reads

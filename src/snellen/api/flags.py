@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from snellen.core.errors import UnknownName, UsageError
 
-RULES = ("snellen", "vlmevalkit", "official")
+RULES = ("snellen", "vlmevalkit", "lmms-eval", "official")
 FAILURES = ("exclude", "count-wrong", "as-reply", "withhold", "withhold>P%")
 FLAGS = "flags"
 """Key of a field's metadata: its `Flag`, a mapping of flags by the fields of its value, or the
@@ -279,7 +279,7 @@ _FLAGS = (
     Flag("--where", "only these rows of a file of predictions", "COLUMN=VALUE,...", parse_pairs),
     Flag(
         "--rule",
-        "rule that parses the replies: `snellen`, `vlmevalkit` (without a judge) or `official`, "
+        "rule that parses the replies: `snellen`, `vlmevalkit` or `lmms-eval` (without a judge), or `official`, "
         "the script of the benchmark's authors, if there is one; `vlmevalkit@2025-04` is the rule "
         "of that month",
         "|".join(RULES),

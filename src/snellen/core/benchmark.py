@@ -196,8 +196,8 @@ class Variant:
     """Whether the role `clip` is available to compare images."""
     max_new_tokens: int | None = None
     rule: str | None = None
-    """Tool whose parsing rules apply: `snellen`, `vlmevalkit` or `official`; None leaves it to the
-    benchmark."""
+    """Tool whose parsing rules apply: `snellen`, `vlmevalkit`, `lmms-eval` or `official`; None leaves
+    it to the benchmark."""
     control: str | None = None
     """`blind` (no image), `black`, `blur[:PERCENT]`, `wrong-image[:SEED]` or
     `shuffled-options[:SEED]`: controls for how much a score depends on the images, or on the

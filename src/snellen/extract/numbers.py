@@ -19,7 +19,7 @@ _MARKED_RULES = frozenset({"boxed", "answer", "stated answer"})
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{[^{}]*\}\s*\{[^{}]*\}|(?<![\w.])-?\d+\s*/\s*\d+(?!\w)")
 
 
-def parse_numeric_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_numeric_answer(reply: str, stop_reason: str = "stop") -> Answer:
     """The number in a reply, as it is written there; fractions stay fractions."""
     answer = parse_open(reply, stop_reason=stop_reason)
     if not isinstance(answer, ParsedAnswer):

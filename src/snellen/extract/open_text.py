@@ -108,6 +108,11 @@ def parse_raw(reply: str, stop_reason: str = "stop") -> Answer:
     return ParsedAnswer(reply, "raw reply") if reply.strip() else Empty()
 
 
+def refuses(reply: str) -> bool:
+    """Whether a reply has a phrase in which models refuse to answer."""
+    return _REFUSAL.search(fold(reply.lower())) is not None
+
+
 def _strip_markup(reply: str, start: int, end: int, rule: str) -> ParsedAnswer | None:
     """The text between start and end without quotes, special tokens, formula signs and a final dot.
 

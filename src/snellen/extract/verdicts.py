@@ -7,7 +7,7 @@ caller may ask again, or leave the sample ungraded.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.core import lazy_re as re
@@ -27,6 +27,7 @@ GRADE = "grade"
 _NUMBER = re.compile(r"[-+]?(?:(?<!\d)\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]{0,40}\d)")
 """Look-ahead, and the space between words, is bounded: else a reply that repeats one sign
 endlessly takes minutes."""
+_FIRST_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _EDGE_SIGNS = " \t\n\"'`*_.[](){}"
 _LABELLED_GRADE = re.compile(
     r"(?:score|grade|rating|correctness|judge?ment|verdict|mark)\b\W{0,12}?(?:is\W{1,4})?"
@@ -216,6 +217,38 @@ def find_json(reply: str) -> str | None:
             continue
         return piece.strip()
     return None
+
+
+def parse_word(reply: str, words: Iterable[str], mark: str = "") -> str | None:
+    """Which of these words a verdict states, in any case: the first behind the last `mark`; without
+    the mark the only one of the last line, or of all lines. "Not" and similar are not understood, so
+    that a rubric asks for one of the words alone."""
+    text = without_thinking(reply)
+    by_folded = {word.casefold(): word for word in words}
+    # A word of letters stands alone; Chinese has no blanks, and there 不 negates.
+    edges = ((r"(?<!\w)", r"(?!\w)") if word.isascii() else ("(?<!不)", "") for word in by_folded)
+    longest = sorted(zip(by_folded, edges, strict=True), key=lambda pair: -len(pair[0]))
+    pattern = re.compile("|".join(f"{left}{word}{right}" for word, (left, right) in longest), re.IGNORECASE)
+    start = text.casefold().rfind(mark.casefold()) if mark else -1
+    if start >= 0:
+        behind = pattern.search(text, start + len(mark))
+        return by_folded[behind[0].casefold()] if behind else None
+    for part in (text.rstrip().rpartition("\n")[2], text):
+        found = {match[0].casefold() for match in pattern.finditer(part)}
+        if len(found) == 1:
+            return by_folded[found.pop()]
+    return None
+
+
+def parse_marked_number(reply: str, mark: str, low: float, high: float) -> ParsedVerdict | None:
+    """The first number behind the last `mark`, in low..high; without the mark as `parse_grade` does."""
+    text = without_thinking(reply)
+    start = text.casefold().rfind(mark.casefold()) if mark else -1
+    if start < 0:
+        return parse_grade(text, low, high)
+    number = _FIRST_NUMBER.search(text, start + len(mark))
+    value = float(number[0]) if number else low - 1
+    return ParsedVerdict({GRADE: value}) if low <= value <= high else None
 
 
 def parse_text(reply: str) -> ParsedVerdict | None:

@@ -29,6 +29,11 @@ def equal_folded(answer: str, golds: Sequence[str]) -> bool:
     return answer.strip().lower() in {gold.strip().lower() for gold in golds}
 
 
+def equal_without_commas(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer is a gold whose commas are left out, as texts (GSM8K)."""
+    return answer in [gold.replace(",", "") for gold in golds]
+
+
 def equal_without_dot(answer: str, golds: Sequence[str]) -> bool:
     """`equal_folded` with one final dot of the answer ignored (GQA in LLaVA-1.5)."""
     return equal_folded(answer.strip().removesuffix("."), golds)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import Any
@@ -77,6 +78,19 @@ def equal(answer: str, gold: str) -> bool:
     if number is not None and other is not None:
         return abs(number - other) < TOLERANCE
     return _same_term(left, right)
+
+
+def equals_gold(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer is `equal` to a gold answer. Raises MissingExtra as `equal`."""
+    return any(equal(answer, gold) for gold in golds)
+
+
+def same_number(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer is the number that a gold answer is."""
+    number = parse_number(strip_markup(answer))
+    return number is not None and any(
+        other is not None and abs(number - other) < TOLERANCE for other in map(parse_number, map(strip_markup, golds))
+    )
 
 
 def equal_official(answer: str, gold: str) -> bool:

@@ -13,7 +13,7 @@ from msgspec import structs
 from snellen.benchmarks.declaration.data_file import UserFile
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, ResolvedVariant
 from snellen.benchmarks.declaration.own_columns import keep_other_columns, metadata_notice
-from snellen.benchmarks.declaration.rows import AdjustSample, at_row, check_unique_ids, rows_to_samples
+from snellen.benchmarks.declaration.rows import at_row, check_unique_ids, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.units import UNIT
 from snellen.benchmarks.declaration.videos import find_videos, show_videos, split_video_options, video_options
 from snellen.benchmarks.protocol.ask_config import check_allowed
@@ -223,7 +223,7 @@ def _open_table(declaration: Declaration, variant: Variant) -> DataTable:
         declaration.check()
     table = declaration.data.table(variant)
     if declaration.video is not None and declaration.video.search_cache:
-        return find_videos(table, variant, declaration.name)
+        return find_videos(table, variant, declaration.name, declaration.video.columns)
     return table
 
 
@@ -232,11 +232,11 @@ def _read_samples(declaration: Declaration, options: Options, rows: Iterable[Row
     path = getattr(rows, "path", declaration.name)
     keep = declaration.keep
     keep_row = partial(_keeps, keep, options) if keep is not None else None
-    adjust = _compose(declaration.scoring.adjust, declaration.adjust)
+    adjust = compose_adjustments(declaration.scoring.adjust, declaration.adjust)
     if isinstance(declaration.data, UserFile) and isinstance(rows, DataTable):
         units = declaration.parameters.get(UNIT, "").split("+")
         used = (*declaration.group_by, *units, *reply_columns(rows))
-        adjust = _compose(adjust, keep_other_columns(rows.columns, used))
+        adjust = compose_adjustments(adjust, keep_other_columns(rows.columns, used))
     kept = rows if keep_row is None else filter(keep_row, rows)
     if declaration.samples is not None:
         return check_unique_ids(declaration.samples(kept), path)
@@ -258,16 +258,6 @@ def _read_samples(declaration: Declaration, options: Options, rows: Iterable[Row
 
 def _keeps(keep: Callable[[Row, Options], bool], options: Options, row: Row) -> bool:
     return keep(row, options)
-
-
-def _compose(first: AdjustSample | None, second: AdjustSample | None) -> AdjustSample | None:
-    if first is None or second is None:
-        return first or second
-
-    def both(sample: Sample, row: Row) -> Sample:
-        return second(first(sample, row), row)
-
-    return both
 
 
 def _rule_notices(resolved: ResolvedVariant, headline: Headline, plain: str) -> Iterator[str]:

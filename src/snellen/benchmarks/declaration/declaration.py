@@ -120,6 +120,9 @@ class Video:
     search_cache: bool = True
     """Whether videos are looked for in `videos/<name>` of the cache, where archives that were
     fetched by hand are unpacked."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns of the published file that name a row's video, where their names do not tell: `video`,
+    and `prefix` for its folder, to theirs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,36 +14,42 @@ nothing is scored: replies are kept, and `unscored` says what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Scoring, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
-from snellen.benchmarks.declaration.judged import ACCURACY
+from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
+from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
+from snellen.benchmarks.declaration.judged import ACCURACY, Judged
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.published_parts import PublishedParts
-from snellen.benchmarks.declaration.rows import AdjustSample
+from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
+from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
-from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean
+from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
-from snellen.benchmarks.protocol.flows import EQUALITY
-from snellen.benchmarks.protocol.parsers import OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
+from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
+from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, summarise_matches
 from snellen.core.benchmark import requires
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.download import RemoteFile
-from snellen.extract.open_text import parse_final
-from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
+from snellen.data.json_parts import JsonPart, JsonParts
+from snellen.extract.open_text import parse_final, parse_raw
+from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
 
@@ -75,6 +81,7 @@ def summarise_sections(
 
 TYPE = "type"
 NO_RULE = "none"
+_WITH_GOLD = "_parser"
 
 
 class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,13 +101,27 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
     """Another tool's name for it."""
     made: str = ""
     """Who makes the file of what, where nobody publishes it."""
+    parts: dict[str, str] = {}
+    """JSON files below `url` that are joined, by the label of `part_column`."""
+    part_column: str = ""
+    videos: str = ""
+    """Folder of the videos of a part, `{}` being the name of its file."""
 
     def declared_file(self) -> PublishedFile | HubSplit:
+        if self.parts:
+            return PublishedFile(self.name, RemoteFile(urls=()), self._joined_parts())
         hub = HubSplit(self.hub) if self.hub else None
         if hub is not None and self.md5 is None:
             return hub
         remote = RemoteFile(urls=(self.url,) if self.url else (), md5=self.md5)
         return PublishedFile(self.name or self.url.rsplit("/", 1)[-1], remote, hub, self.made)
+
+    def _joined_parts(self) -> JsonParts:
+        def part(label: str, file: str) -> JsonPart:
+            folder = self.videos.format(file.removesuffix(".json"))
+            return JsonPart(f"{self.url}/{file}", {self.part_column: label, "prefix": folder})
+
+        return JsonParts(self.name, self.url, tuple(part(*both) for both in self.parts.items()))
 
 
 class UnitColumn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,7 +145,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Name of the option that chooses the file, where there are several; the first is the
     default."""
     joined: bool = False
-    """Whether the files are the parts of one table."""
+    """Whether the files are the parts of one table; with an `option`, whether its default is all of
+    them, one after the other: the value `all`."""
     held_out: dict[str, str] = {}
     """`Published.held_out`."""
     hidden: tuple[str, ...] = ()
@@ -135,39 +157,69 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Other tools' names with the options that they mean."""
     elsewhere: dict[str, OtherToolName] = {}
     """Names of ours that mean something else in another tool, in lower case."""
-    video: bool = False
+    video: bool | dict[str, str] = False
+    """Whether rows name videos; or that they do, with the defaults of the options of `videos`."""
+    video_columns: dict[str, str] = {}
+    """`Video.columns`."""
+    text: bool = False
+    """Whether questions have no images."""
+    max_new_tokens: int | None = None
+    """Longest reply in tokens."""
+    layout: RowLayout = RowLayout()
+    """Where the parts of a question stand in the authors' files."""
+    keep: tuple[str, ...] = ()
+    """Cells that are kept with a sample, for rubrics of judges."""
     columns: dict[str, str] = {}
     """`Published.columns`."""
     unit: UnitColumn | None = None
     """Which questions count together, where that is the headline."""
-    mean_over: str = ""
-    """The group the mean of whose labels is the headline, each with the same weight."""
     question: str = ""
     """Asked of rows that have none."""
     question_columns: tuple[str, ...] = ()
     """Columns whose texts are the question, one after the other as they stand."""
     rules: dict[Rule, str] = {}
     """By rule, a function of Snellen: a parser of choices, `extract.published.official.parse_x`, or
-    a formula that compares an open answer with the gold answers, `scoring.exact.equal_folded`.
+    a formula that compares an open answer with the gold answers, `scoring.exact.equal_folded`. A
+    parser whose name ends in `_parser` is made of the gold answers.
 
     With a formula for `snellen` all questions are open, and the other rules compare by it unless
     they name one; with `kind = "open"` and none for `snellen` it is equality. VLMEvalKit's parser
     of all choices needs no name; `none` for a rule that is not restated here.
     """
+    open_rules: dict[Rule, str] = {}
+    """By rule, a formula for open questions among choices."""
+    parse: dict[Rule, str] = {}
+    """By rule, the function that parses replies to open questions, `extract.open_text.parse_open`."""
+    judges: tuple[DescribedJudge, ...] = ()
+    """What judges are asked about each reply, in place of `rules`."""
+    match: str = ""
+    """A rubric of Video-ChatGPT's protocol, in place of `judges`: a verdict is yes or no, and how well
+    the reply matches, 0 to 5."""
+    refused: float | None = None
+    """Score of a reply that a content filter withheld, where judges count refusals."""
     yes_no: dict[Rule, str] = {}
     """By rule, its parser of yes and no, where rows ask for them among choices."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
+    check: str = ""
+    """`Declaration.check`, a function of Snellen."""
     counts_missing: tuple[str, ...] = ()
     """`Declaration.counts_missing`."""
-    max_new_tokens: int | None = None
-    """Of replies that think first: `Declaration.max_new_tokens`."""
     types: dict[str, str] = {}
     """The type of each label of the first of `groups`: VLMEvalKit's headline is their mean."""
     sections: dict[str, tuple[str, ...]] = {}
     """Metrics that are the mean over several labels of the first of `groups`."""
+    mean_over: str = ""
+    """A column: the headline is the mean of the accuracies of its labels."""
+    merged: dict[str, str] = {}
+    """Labels of `mean_over` that count together as one, to its name."""
+    plain_by: tuple[Rule, ...] = ()
+    """Rules of tools whose headline is the plain mean all the same."""
     unscored: str = ""
     """Why nothing is scored."""
+
+    def merged_label(self, label: str) -> str:
+        return self.merged.get(label, label)
 
 
 def read_family(path: Path) -> Declaration:
@@ -179,41 +231,49 @@ def read_family(path: Path) -> Declaration:
         title=family.title,
         paper=family.paper,
         provenance=family.source,
-        data=_data(path.stem, family),
+        data=_data(family, path.stem),
         aliases=_aliases(family),
         other_tools=family.elsewhere,
         group_by=family.groups,
         kind=family.kind,
+        samples=partial(_samples, family) if family.layout.questions else None,
         adjust=_adjust(family),
         question=family.question,
-        adjust_row=partial(_join_question, family.question_columns) if family.question_columns else None,
-        requires=requires("text") if family.video else requires("text", "image"),
+        requires=requires("text") if family.video or family.text else requires("text", "image"),
         template=_template(family),
+        adjust_row=_adjust_row(family),
         max_new_tokens=family.max_new_tokens,
-        video=Video() if family.video else None,
-        scoring=_open_scoring(family) if _is_open(family) else _choice_scoring(family),
+        video=_video(family),
+        scoring=_scoring(family),
         headline=_headline(family),
-        rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)} if family.types else {},
+        rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)}
+        if family.types
+        else dict.fromkeys(family.plain_by, Headline()),
         counts_missing=family.counts_missing,
+        check=_function(family.check) if family.check else None,
         hidden_answers=family.hidden,
         unscorable=family.unscored,
         coverage=family.coverage,
     )
 
 
-def _data(name: str, family: DescribedFamily) -> DataSource:
-    if family.joined:
+def _data(family: DescribedFamily, name: str) -> DataSource:
+    if family.joined and not family.option:
         each = [Published({}, {(): file.declared_file()}, columns=family.columns) for file in family.files]
         return PublishedParts(name=name, parts=each)
     options = {family.option: tuple(file.value for file in family.files)} if family.option else {}
     files: dict[tuple[str, ...], PublishedFile | HubSplit] = {
         (file.value,) if options else (): file.declared_file() for file in family.files
     }
-    return Published(options, files, family.held_out, family.columns)
+    published = Published(options, files, family.held_out, family.columns)
+    if not family.joined:
+        return published
+    values = (ALL, *options[family.option])
+    return JoinedFiles(name=name, option=family.option, values=values, published=published)
 
 
 def _aliases(family: DescribedFamily) -> dict[str, Mapping[str, str]]:
-    first = {family.option: family.files[0].value} if family.option else {}
+    first = {family.option: ALL if family.joined else family.files[0].value} if family.option else {}
     return {
         **dict.fromkeys(family.aliases, first),
         **{file.alias: {family.option: file.value} for file in family.files if file.alias},
@@ -227,6 +287,36 @@ def _template(family: DescribedFamily) -> PromptTemplate | None:
     return family.prompt.fill_template(DEFAULT_TEMPLATE)
 
 
+def _video(family: DescribedFamily) -> Video | None:
+    if not family.video:
+        return None
+    return Video(defaults=family.video if isinstance(family.video, dict) else {}, columns=family.video_columns)
+
+
+def _samples(family: DescribedFamily, rows: Iterable[Row]) -> Iterator[Sample]:
+    """The samples of rows that list the questions about a video."""
+    return rows_to_samples(
+        family.layout.rows(rows),
+        groups=family.groups,
+        path=getattr(rows, "path", "the data"),
+        kind=family.kind,
+        keep=family.layout.keeps,
+        adjust=_adjust(family),
+        adjust_row=family.layout.read,
+    )
+
+
+def _scoring(family: DescribedFamily) -> Scoring:
+    if family.match:
+        matches = MatchProtocol(
+            rubric=family.match, build_messages=partial(prompt, template=_template(family) or VIDEO_TEMPLATE)
+        )
+        return Judged(flow=matches.flow, rubrics=matches.rubrics, must_judge=True, max_judge_tokens=128)
+    if family.judges:
+        return described_judging(family.judges, _template(family), family.refused)
+    return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
+
+
 def _is_open(family: DescribedFamily) -> bool:
     return OWN in family.rules or (family.kind == "open" and bool(set(family.rules.values()) - {NO_RULE}))
 
@@ -238,8 +328,13 @@ def _open_scoring(family: DescribedFamily) -> RuleScoring:
         parse=parse_final if OWN in family.rules else EQUALITY.parse,
         official=grades.get("official"),
         vlmevalkit=grades.get("vlmevalkit"),
+        lmms_eval=grades.get("lmms-eval"),
         secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
     )
+    for rule, name in family.parse.items():
+        rules[rule] = rules[rule]._replace(open=replace(rules[rule].open, parse=_function(name)))
+    if family.text:
+        return RuleScoring(rules={rule: rules[rule] for rule in family.rules}, metric=family.headline, kind="open")
     lacking = {rule for rule, name in family.rules.items() if name == NO_RULE}
     known = set(rules) if OWN in family.rules else {OWN, *family.rules}
     rules = {rule: parsers for rule, parsers in rules.items() if rule in known - lacking}
@@ -247,18 +342,40 @@ def _open_scoring(family: DescribedFamily) -> RuleScoring:
 
 
 def _choice_scoring(family: DescribedFamily) -> RuleScoring:
-    official, vlmevalkit = family.rules.get("official"), family.rules.get("vlmevalkit")
-    of_tool: ParserSet | None = PARSERS[VLMEVALKIT]
-    if vlmevalkit == NO_RULE:
-        of_tool = None
-    elif vlmevalkit:
-        of_tool = PARSERS[VLMEVALKIT]._replace(choice=_function(vlmevalkit))
-    if of_tool and VLMEVALKIT in family.yes_no:
-        of_tool = of_tool._replace(yes_no=_function(family.yes_no[VLMEVALKIT]))
-    of_authors = ParserSet(_function(official)) if official else None
-    if of_authors and OFFICIAL in family.yes_no:
-        of_authors = of_authors._replace(yes_no=_function(family.yes_no[OFFICIAL]))
-    return choices(official=of_authors, vlmevalkit=of_tool, circular=family.circular)
+    scoring = choices(
+        official=_parser_set(family, OFFICIAL),
+        vlmevalkit=_parser_set(family, VLMEVALKIT, PARSERS[VLMEVALKIT]),
+        lmms_eval=_parser_set(family, LMMS_EVAL),
+        circular=family.circular,
+    )
+    if not family.open_rules:
+        return scoring
+    rules = {
+        rule: parsers._replace(open=_open_rule(family, cast(Rule, rule))) for rule, parsers in scoring.rules.items()
+    }
+    return replace(scoring, rules=rules)
+
+
+def _parser_set(family: DescribedFamily, rule: Rule, usual: ParserSet | None = None) -> ParserSet | None:
+    """The parsers of a rule; None without any."""
+    name = family.rules.get(rule)
+    if name is None or name == NO_RULE:
+        usual = usual if name is None else None
+        of_yes_no = family.yes_no.get(rule)
+        return usual._replace(yes_no=_function(of_yes_no)) if usual and of_yes_no else usual
+    parse = _function(name)
+    plain = usual or ParserSet()
+    if rule in family.yes_no:
+        plain = plain._replace(yes_no=_function(family.yes_no[rule]))
+    return plain._replace(choice_with_gold=parse) if name.endswith(_WITH_GOLD) else plain._replace(choice=parse)
+
+
+def _open_rule(family: DescribedFamily, rule: Rule) -> OpenScoring:
+    """How a rule grades open questions. The replies are read as a whole but by Snellen's rule."""
+    name = family.parse.get(rule)
+    usual = parse_final if rule == OWN else parse_raw
+    grade = against_gold(_function(family.open_rules[rule]))
+    return OpenScoring(_function(name) if name else usual, grade)
 
 
 def _function(name: str) -> Any:
@@ -270,20 +387,27 @@ def _function(name: str) -> Any:
 def _adjust(family: DescribedFamily) -> AdjustSample | None:
     if family.unscored:
         return _drop_gold
-    if family.types:
-        return partial(_add_type, family)
-    if family.unit:
-        return partial(_add_unit, family.unit)
-    return adjust_choice if family.video and family.kind == "choice" else None
+    changes: tuple[AdjustSample | None, ...] = (
+        adjust_choice if family.video else None,
+        partial(_add_type, family) if family.types else None,
+        partial(_add_unit, family.unit) if family.unit else None,
+        partial(keep_cells, family.keep) if family.keep else None,
+    )
+    return reduce(compose_adjustments, changes)
 
 
 def _headline(family: DescribedFamily) -> Headline:
     if family.unscored:
         return Headline(summarise=summarise_without_gold)
+    if family.mean_over:
+        weights = partial(nested_weights, family.merged_label) if family.merged else None
+        return group_mean(family.headline or f"mean_of_{family.mean_over}", family.mean_over, weights=weights)
+    if family.match:
+        return Headline(summarise=summarise_matches)
+    if family.judges:
+        return judged_headline(family.judges, family.headline)
     if family.sections:
         return Headline(summarise=partial(summarise_sections, family.groups[0], family.sections))
-    if family.mean_over:
-        return group_mean(f"mean_of_{family.mean_over}s", family.mean_over)
     if family.unit:
         name = family.unit.headline
         return Headline(name=name, summarise=partial(summarise_units, name), sums=unit_sums)
@@ -302,6 +426,12 @@ def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -
 def _add_type(family: DescribedFamily, sample: Sample, row: Row) -> Sample:
     label = sample.groups.get(family.groups[0], "")
     return structs.replace(sample, groups={**sample.groups, TYPE: family.types.get(label, label)})
+
+
+def _adjust_row(family: DescribedFamily) -> Callable[[Row], Row] | None:
+    if family.question_columns:
+        return partial(_join_question, family.question_columns)
+    return family.layout.read if family.layout != RowLayout() else None
 
 
 def _join_question(columns: Sequence[str], row: Row) -> Row:

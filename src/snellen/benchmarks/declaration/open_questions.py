@@ -33,12 +33,13 @@ def open_rules(
     *,
     official: GradeFunction | None = None,
     vlmevalkit: GradeFunction | None = None,
+    lmms_eval: GradeFunction | None = None,
     parse: OpenParser = parse_final,
     secondary: Mapping[str, GradeFunction] | None = None,
     secondary_official: Mapping[str, GradeFunction] | None = None,
     secondary_vlmevalkit: Mapping[str, GradeFunction] | None = None,
 ) -> dict[str, ParserSet]:
-    """The three rules of a benchmark of open questions.
+    """The rules of a benchmark of open questions: three, and lmms-eval's if it has a grade.
 
     `snellen` parses with `parse`, the others take the raw reply. Each rule may have its own grade;
     without one it grades as `snellen`. The `secondary` grades are metrics beside the headline.
@@ -53,6 +54,7 @@ def open_rules(
     return {
         "snellen": rule(parse, None, None),
         "vlmevalkit": rule(parse_raw, vlmevalkit, secondary_vlmevalkit),
+        **({"lmms-eval": rule(parse_raw, lmms_eval, None)} if lmms_eval else {}),
         "official": rule(parse_raw, official, secondary_official),
     }
 

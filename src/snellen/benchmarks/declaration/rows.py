@@ -67,6 +67,17 @@ AdjustSample = Callable[[Sample, Row], Sample]
 without the place of the row, which is added."""
 
 
+def compose_adjustments(first: AdjustSample | None, second: AdjustSample | None) -> AdjustSample | None:
+    """Both changes, one after the other."""
+    if first is None or second is None:
+        return first or second
+
+    def both(sample: Sample, row: Row) -> Sample:
+        return second(first(sample, row), row)
+
+    return both
+
+
 def rows_to_samples(
     rows: Iterable[Row],
     *,

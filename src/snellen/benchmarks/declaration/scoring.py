@@ -135,14 +135,18 @@ class RuleScoring(Scoring):
 
 
 def choices(
-    *, official: ParserSet | None = None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT], circular: Circular = "off"
+    *,
+    official: ParserSet | None = None,
+    vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT],
+    lmms_eval: ParserSet | None = None,
+    circular: Circular = "off",
 ) -> RuleScoring:
     """Multiple choice, and yes/no and open questions where rows are of these kinds.
 
-    `official` parses replies as the benchmark's authors do, `vlmevalkit` as VLMEvalKit does; None
+    `official` parses replies as the benchmark's authors do, the others as these tools do; None
     if it has no such rule, or one that is not restated here.
     """
-    return RuleScoring(rules=rules_of(official, vlmevalkit), circular=circular)
+    return RuleScoring(rules=rules_of(official, vlmevalkit, lmms_eval), circular=circular)
 
 
 class SummariseParsed(Protocol):

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
 from msgspec import structs
@@ -299,13 +300,18 @@ def _parse_number(name: str, text: str, maximum: float) -> float:
     return number
 
 
-def find_videos(table: DataTable, variant: Variant, name: str) -> DataTable:
-    """Also look for the rows' videos in the folder `videos/<name>` of the cache."""
+def find_videos(
+    table: DataTable, variant: Variant, name: str, columns: Mapping[str, str] = MappingProxyType({})
+) -> DataTable:
+    """Also look for the rows' videos in the folder `videos/<name>` of the cache. `columns` is
+    `Video.columns`."""
     if not isinstance(table, IndexedTable):
         return table
-    video_column = next((name for name in VIDEO_NAMES if name in table.columns), None)
-    if video_column and not {"video", "video_path"} & set(table.columns):
-        reopened = open_table(table.path, columns={**variant.columns, "video": video_column})
+    if not {"video", "video_path"} & set(table.columns) or columns.keys() - {"video"}:
+        video_column = next((name for name in VIDEO_NAMES if name in table.columns), None)
+        named = {role: column for role, column in columns.items() if column in table.columns}
+        named = named or ({"video": video_column} if video_column else {})
+        reopened = open_table(table.path, columns={**variant.columns, **named}) if named else None
         if isinstance(reopened, IndexedTable):
             table = replace(reopened, origin=table.origin)
     home = str(Settings.from_environment().cache / "videos" / name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import NamedTuple
 
 from msgspec import structs
@@ -25,12 +26,15 @@ from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Message, Ref
 from snellen.core.sample import Sample
 from snellen.extract.llm import resolve_answer
+from snellen.extract.open_text import refuses
 from snellen.extract.quotes import contains_verdict
 from snellen.extract.unanswered import FILTER_REFUSAL, non_answer
 from snellen.extract.verdicts import GRADE, parse_extracted_answer
 
 BY_RULES = "by_rules"
 """Value: what the rules alone would have scored, where judges were there."""
+REFUSED = "refused"
+"""Value, where refusals are counted: 1 for a reply that refuses, whatever it scores."""
 EXTRACTION = "extraction"
 JUDGE_RULE = "judge"
 """Name of the rule in answers that a judge extracted."""
@@ -47,6 +51,12 @@ class JudgedScoring:
     score: Callable[[float], float] = float
     names: tuple[str, ...] = (GRADE,)
     """Grades of one verdict; the first is the score, all are kept as values if there are more."""
+    beside: tuple[str, ...] = ()
+    """Further grades of one verdict, 0..1, kept as values; 0 for a reply without an answer."""
+    refused: float = 0.0
+    """Score of a reply that a content filter withheld."""
+    counts_refusals: bool = False
+    """Whether the value `refused` tells which replies refuse."""
     build_messages: Callable[[Sample], tuple[Message, ...]] = bare_question
     settings: Generation = field(default_factory=Generation)
     panel: JudgePanel = field(default_factory=JudgePanel)
@@ -98,18 +108,27 @@ def ask_model(sample: Sample, messages: tuple[Message, ...], settings: Generatio
 
 
 def ask_for_reply(
-    sample: Sample, messages: tuple[Message, ...], settings: Generation, values: Mapping[str, float] | None = None
+    sample: Sample,
+    messages: tuple[Message, ...],
+    settings: Generation,
+    values: Mapping[str, float] | None = None,
+    *,
+    refused: float = 0.0,
 ) -> Steps[Generated | Record]:
     """Ask the model, for a reply to be judged. Else the record of the request that failed, or of
-    a reply without an answer: it scores 0, with these `values`, and no judge is asked."""
+    a reply without an answer: it scores 0, or `refused` if a content filter withheld it, with these
+    `values`, and no judge is asked."""
     output = yield from ask_model(sample, messages, settings)
     if not isinstance(output, Generated):
         return build_record(sample, (Pass(messages, output, gold=sample.gold),))
     no_answer = non_answer(output)
     if no_answer is None:
         return output
-    result = Pass(messages, output, no_answer, sample.gold, False)
-    return build_record(sample, (result,), score=0.0, values=values)
+    score = refused if output.is_refusal else 0.0
+    result = Pass(messages, output, no_answer, sample.gold, score == 1.0)
+    if values is not None and REFUSED in values:
+        values = {**values, REFUSED: float(output.is_refusal)}
+    return build_record(sample, (result,), score=score, values=values)
 
 
 def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
@@ -123,7 +142,8 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
         """Ask the model, then the judges. A reply without an answer scores 0 without a judge."""
         messages = scoring.build_messages(sample)
         nothing = dict.fromkeys(scoring.names, 0.0) if len(scoring.names) > 1 else {}
-        output = yield from ask_for_reply(sample, messages, scoring.settings, nothing)
+        nothing |= dict.fromkeys((*scoring.beside, *((REFUSED,) if scoring.counts_refusals else ())), 0.0)
+        output = yield from ask_for_reply(sample, messages, scoring.settings, nothing or None, refused=scoring.refused)
         if isinstance(output, Record):
             return output
         fields = scoring.fields(sample, output.text)
@@ -138,7 +158,49 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
         values = dict(judge_values(verdicts, scoring.score, scoring.names[0]))
         if len(scoring.names) > 1:
             values |= {name: scoring.score(verdicts.grade(name) or 0.0) for name in scoring.names}
+        values |= {name: verdicts.grade(name) or 0.0 for name in scoring.beside}
+        if scoring.counts_refusals:
+            values[REFUSED] = float(refuses(output.text))
         return build_record(sample, (result,), score=scoring.score(grade), values=values)
+
+    return flow
+
+
+def product_flow(parts: Sequence[JudgedScoring]) -> Callable[[Sample], Flow]:
+    """Ask, then have judges grade the reply in several respects: its score is the product of their
+    scores, which are values by the rubrics' names. The first part says how it is asked."""
+    first = parts[0]
+
+    def flow(sample: Sample) -> Flow:
+        messages = first.build_messages(sample)
+        nothing = dict.fromkeys((part.rubric for part in parts), 0.0)
+        if first.counts_refusals:
+            nothing[REFUSED] = 0.0
+        output = yield from ask_for_reply(sample, messages, first.settings, nothing, refused=first.refused)
+        if isinstance(output, Record):
+            return output
+        answer = ParsedAnswer(output.text.strip(), "whole reply")
+        result = Pass(messages, output, answer, sample.gold)
+        values = dict(nothing)
+        for turn, part in enumerate(parts):
+            verdicts = yield from ask_judges(
+                part.panel,
+                part.rubric,
+                part.fields(sample, output.text),
+                part.parse,
+                Ref(sample.id, turn),
+                about=output.text,
+                step=part.rubric,
+            )
+            result = structs.replace(result, verdicts=(*result.verdicts, *verdicts.verdicts))
+            grade = verdicts.grade()
+            if grade is None or verdicts.failure is not None:
+                return ungraded_record(sample, (result,), verdicts)
+            values[part.rubric] = part.score(grade)
+        if first.counts_refusals:
+            values[REFUSED] = float(refuses(output.text))
+        score = prod(values[part.rubric] for part in parts)
+        return build_record(sample, (result,), score=score, values=values)
 
     return flow
 

@@ -1,4 +1,4 @@
-"""Whose rules parse the replies: Snellen's, VLMEvalKit's, or the benchmark authors' own.
+"""Whose rules parse the replies: Snellen's, VLMEvalKit's, lmms-eval's, or the benchmark authors' own.
 
 `vlmevalkit@2025-04` parses as VLMEvalKit did at the end of that month, in benchmarks for which it
 uses its rule for all choices; its other parsers are known as of one commit.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from snellen.benchmarks.protocol.flows import EQUALITY, ChoiceParser, GoldChoiceParser, OpenScoring, YesNoParser
 from snellen.core.benchmark import Benchmark, Variant
@@ -24,11 +24,13 @@ from snellen.extract.published.vlmevalkit import (
 )
 from snellen.extract.yes_no import parse_yes_no
 
-Rule = Literal["snellen", "vlmevalkit", "official"]
+Rule = Literal["snellen", "vlmevalkit", "lmms-eval", "official"]
 RULES: tuple[str, ...] = get_args(Rule)
 OWN = "snellen"
-VLMEVALKIT = "vlmevalkit"
-OFFICIAL = "official"
+VLMEVALKIT: Final = "vlmevalkit"
+LMMS_EVAL: Final = "lmms-eval"
+OFFICIAL: Final = "official"
+_COMMITS = {VLMEVALKIT: COMMIT, LMMS_EVAL: "75571cfe"}
 _RELEASE = "@"
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
@@ -51,10 +53,12 @@ PARSERS: Mapping[str, ParserSet] = {
 }
 
 
-def rules_of(official: ParserSet | None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT]) -> Mapping[str, ParserSet]:
-    """The rules of a benchmark. `official` is None if its authors published none, `vlmevalkit`
-    if VLMEvalKit has none, or one that is not restated here."""
-    parsers_by_rule = {OWN: PARSERS[OWN], VLMEVALKIT: vlmevalkit, "official": official}
+def rules_of(
+    official: ParserSet | None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT], lmms_eval: ParserSet | None = None
+) -> Mapping[str, ParserSet]:
+    """The rules of a benchmark. `official` is None if its authors published none, the others if
+    the tool has none, or one that is not restated here."""
+    parsers_by_rule = {OWN: PARSERS[OWN], VLMEVALKIT: vlmevalkit, LMMS_EVAL: lmms_eval, OFFICIAL: official}
     return {name: readers for name, readers in parsers_by_rule.items() if readers is not None}
 
 
@@ -102,17 +106,21 @@ def parsing_rule_of(name: str, variant: Variant, default: str, parsing_rules: Ma
 
 
 def rule_parameter(variant: Variant) -> dict[str, str]:
-    """What a run records of its rule: nothing for Snellen's, which is the default; for
-    VLMEvalKit's also the commit."""
+    """What a run records of its rule: nothing for Snellen's, which is the default; for another
+    tool's also the commit."""
     if variant.rule is None or variant.rule == OWN:
         return {}
-    parameters = {"rule": variant.rule}
-    return {**parameters, "rule_commit": COMMIT} if variant.rule == VLMEVALKIT else parameters
+    commit = _COMMITS.get(variant.rule)
+    return {"rule": variant.rule, **({"rule_commit": commit} if commit else {})}
 
 
 def describe_rules(rules: Iterable[str]) -> str:
-    """The rules of a benchmark in one line, VLMEvalKit's with its commit."""
-    notes = {OWN: " (default)", VLMEVALKIT: f" (commit {COMMIT}, {LATEST_RELEASE})"}
+    """The rules of a benchmark in one line, those of other tools with their commit."""
+    notes = {
+        OWN: " (default)",
+        VLMEVALKIT: f" (commit {COMMIT}, {LATEST_RELEASE})",
+        LMMS_EVAL: f" (commit {_COMMITS[LMMS_EVAL]})",
+    }
     return ", ".join(f"{rule}{notes.get(rule, '')}" for rule in rules)
 
 

@@ -21,8 +21,6 @@ takes the letter after more lead-ins (`--rule vlmevalkit`) and counts every ques
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
@@ -36,9 +34,8 @@ from snellen.benchmarks.declaration.video_questions import (
 )
 from snellen.benchmarks.protocol.parsers import OFFICIAL, ParserSet
 from snellen.core.benchmark import Variant
-from snellen.core.output import Answer, Empty, ParsedAnswer, Unparsed
+from snellen.extract.published.first_capital import of_four_joined, of_four_vlmevalkit
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
-from snellen.extract.published.vlmevalkit_own import parse_first_capital
 from snellen.prompts.choice import PromptTemplate
 
 TEMPLATE = PromptTemplate(
@@ -48,29 +45,6 @@ TEMPLATE = PromptTemplate(
     options="",
     choose="The best answer is:",
 )
-_PREFIXES = (
-    "The best answer is",
-    "The correct answer is",
-    "The answer is",
-    "The answer",
-    "The best option isThe correct option is",
-    "Best answer:Best option:",
-)
-"""In the published script two commas are missing, so that four lead-ins stay in the reply."""
-_LETTER = re.compile(r"[ABCD]")
-
-
-def parse_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    """Parse as the authors: remove lead-ins, then take the first capital A to D."""
-    text = reply.strip()
-    for prefix in _PREFIXES:
-        text = text.replace(prefix, "")
-    if not reply.strip():
-        return Empty()
-    match = _LETTER.search(text)
-    if match is None:
-        return Unparsed()
-    return ParsedAnswer(match[0], "first letter")
 
 
 def _for_rule(declaration: Declaration, variant: Variant) -> Declaration:
@@ -106,7 +80,7 @@ BENCHMARK = Declaration(
     max_new_tokens=MAX_NEW_TOKENS,
     video=Video(),
     scoring=choices(
-        official=ParserSet(parse_first_letter), vlmevalkit=ParserSet(parse_first_capital, parse_yes_no_vlmevalkit)
+        official=ParserSet(of_four_joined), vlmevalkit=ParserSet(of_four_vlmevalkit, parse_yes_no_vlmevalkit)
     ),
     for_variant=_for_rule,
 )

@@ -19,6 +19,7 @@ VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".gif", ".mpg
 _INNER_FOLDERS = ("", "videos", "video", "data")
 _SUBTITLE_SUFFIXES = (".srt", ".vtt")
 _IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp"})
+_YOUTUBE_NAME = re.compile(r"[\w-]{11}")
 _VIDEO_NAME = re.compile(r"[^\n\t]{1,1024}")
 
 
@@ -66,6 +67,8 @@ def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
         return None
     prefix = cells.get("prefix", "").strip()
     candidates = [*(str(Path(prefix, name)) for name in names if prefix), *names]
+    # ActivityNet's files are called v_ and the name that its data give.
+    candidates += [f"v_{name}" for name in names if _YOUTUBE_NAME.fullmatch(name)]
     return NamedVideo(
         tuple(candidates),
         _seconds(cells.get("start")),

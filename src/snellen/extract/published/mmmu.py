@@ -31,6 +31,12 @@ EDGES = (",", ".", "!", "?", ";", ":", "'")
 """Signs that are cut off both ends of a reply, one after the other."""
 _WORDS_FOR_CONTENT = 5
 _ANNOUNCEMENTS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
+_MORE_ANNOUNCEMENTS = (
+    *("are ", "in total ", "total ", "identify ", "recognize ", "calculated as ", "counted as ", "measured as "),
+    *("observed as ", "concluded as ", "found to be ", "equals ", "determined to be ", "number of "),
+    *("value is ", "adds up to ", "have ", "has "),
+)
+"""Those of Video-MMMU's copy beside."""
 _NUMBERS = (
     re.compile(r"-?\b\d{1,3}(?:,\d{3})+\b"),
     re.compile(r"-?(?<!\d)\d+(?:\.\d+)?[eE][+-]?\d+"),
@@ -93,6 +99,12 @@ def parse_mmmu_pro_or_draw(reply: str, options: Mapping[str, str], stop_reason: 
     return draw_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
 
 
+def parse_mmmu_lmms_eval(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """As lmms-eval's copy of `parse_mmmu`, which needs only the blank behind a label and takes one
+    before a full stop, too; if that finds nothing, a random option."""
+    return draw_option(_parse_label(reply, options, stop_reason, ("{} ", "{}.")), reply, options)
+
+
 def draw_option(answer: Answer, reply: str, options: Mapping[str, str]) -> Answer:
     """The answer; a random option if it has no label, the same one for the same options and
     reply."""
@@ -112,13 +124,46 @@ def parse_mmmu_answer(reply: str, stop_reason: str = "stop") -> Answer:
     return parse_mmmu_open(answer.value, stop_reason)
 
 
-def parse_mmmu_open(reply: str, stop_reason: str = "stop") -> Answer:
-    """The candidate answers of a reply, a line each."""
+def parse_videommmu(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """Video-MMMU's script in VLMEvalKit: of the text behind the last "Answer:" a label before a stop
+    or a colon, else in brackets, else before a blank, else an option's text; of several the last in
+    the first of these ways."""
+    text = reply.rpartition(_ANSWER)[2].strip()
+    for edge in EDGES:
+        text = text.strip(edge)
+    text, labels = f" {text} ", _label_list(options)
+    for forms in (("{}.", "{}:"), ("({})",), ("{} ",)):
+        written = [form for form in forms if any(form.format(label) in text for label in labels)]
+        if written:
+            found = [label for form in written for label in labels if form.format(label) in text]
+            sought = " {} " if forms == ("{} ",) else written[0]
+            return ParsedAnswer(max(found, key=lambda label: text.rfind(sought.format(label))), RULE)
+    low = text.lower()
+    contained = [label for label, content in options.items() if content.lower() in low]
+    if contained and len(text.split()) > _WORDS_FOR_CONTENT:
+        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
+    return unparsed_answer(reply, stop_reason)
+
+
+def parse_videommmu_open(reply: str, stop_reason: str = "stop") -> Answer:
+    """As `parse_mmmu_open`, with the further announcements of Video-MMMU's copy."""
+    return parse_mmmu_open(reply, stop_reason, (*_ANNOUNCEMENTS, *_MORE_ANNOUNCEMENTS))
+
+
+def parse_videommmu_open_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
+    """As `parse_videommmu_open`, of the text behind the last "Answer:"."""
+    return parse_videommmu_open(reply.rpartition(_ANSWER)[2].strip(), stop_reason)
+
+
+def parse_mmmu_open(reply: str, stop_reason: str = "stop", words: tuple[str, ...] = _ANNOUNCEMENTS) -> Answer:
+    """The candidate answers of a reply, a line each, behind the words that announce them."""
     if not reply.strip():
         return unparsed_answer(reply, stop_reason)
     lines = reply.strip().strip(".").lower().split("\n")
     candidates = [
-        tail for number, line in enumerate(lines) if (tail := _announced_text(line, last=number == len(lines) - 1))
+        tail
+        for number, line in enumerate(lines)
+        if (tail := _announced_text(line, words, last=number == len(lines) - 1))
     ]
     return ParsedAnswer(_SEPARATOR.join(candidates or lines), RULE)
 
@@ -147,9 +192,14 @@ def matches_mmmu(candidates: str, golds: tuple[str, ...], *, whole_words: bool =
     return False
 
 
-def _announced_text(line: str, *, last: bool) -> str:
+def holds_mmmu(candidates: str, golds: tuple[str, ...]) -> bool:
+    """As `matches_mmmu`, in complete words."""
+    return matches_mmmu(candidates, golds, whole_words=True)
+
+
+def _announced_text(line: str, announcements: tuple[str, ...], *, last: bool) -> str:
     """The shortest text behind an announcing word; empty if there is none but a lone sign."""
-    words = (*_ANNOUNCEMENTS, "=") if last else _ANNOUNCEMENTS
+    words = (*announcements, "=") if last else announcements
     tails = [line.rsplit(word, 1)[-1].strip() for word in words if word in line]
     shortest = min(filter(None, tails), key=len, default="")
     return "" if shortest in EDGES else shortest

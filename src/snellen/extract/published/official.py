@@ -17,6 +17,7 @@
                  and not before a word.
 `parse_medxpertqa`  MedXpertQA, direct answers: the text behind the lead-in that its prompt ends
                  with, or behind "answer is"; then the first label.
+`parse_first_word`  VSI-Bench: the first word, without dots behind it, is the label in either case.
 """
 
 from __future__ import annotations
@@ -65,6 +66,11 @@ def parse_equal(reply: str, options: Mapping[str, str], stop_reason: str = "stop
         return NoMatch(RULE)
     is_label = label in options if options else len(label) == 1 and "A" <= label <= "Z"
     return ParsedAnswer(label, RULE) if is_label else unparsed_answer(reply, stop_reason)
+
+
+def parse_first_word(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The first word of the reply is a label."""
+    return parse_equal(reply.split(" ")[0].rstrip(".").strip().upper(), options, stop_reason)
 
 
 def parse_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:

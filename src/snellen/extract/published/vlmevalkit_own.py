@@ -2,8 +2,6 @@
 
 Without a judge, as of its commit e8e78f05 (August 2026), faults included:
 
-`parse_first_capital`      Video-MME and WorldSense: the first capital A to D; two of its lead-ins
-                           lack a comma, so four are never removed.
 `parse_mme_realworld`      MME-RealWorld: the first capital A to E, else a lone small one; a reply
                            that is empty, or a lone parenthesis, is A.
 `first_word_parser`        MVBench: the first word is part of "(x)", x being the gold, or contains
@@ -30,23 +28,10 @@ _LEAD_INS = (
     *("The best answer is", "The correct answer is", "The answer is", "The answer"),
     *("The best option is", "The correct option is", "Best answer:", "Best option:"),
 )
-_LEAD_INS_VIDEO = (
-    *_LEAD_INS[:4],
-    "The best option isThe correct option is",
-    "Best answer:Best option:",
-    *("Answer:", "Option:"),
-)
-_A_TO_D = re.compile("[ABCD]")
 _A_TO_E = re.compile("[ABCDE]")
 _ANSWER = "Answer:"
 _MAX_WORDS = 10
 """Words of the longest reply that is compared with the labels."""
-
-
-def parse_first_capital(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The first capital A to D, anywhere, after set phrases are removed."""
-    letter = _A_TO_D.search(_remove_phrases(_LEAD_INS_VIDEO, reply))
-    return _as_answer(letter[0] if letter else None, reply, options, stop_reason)
 
 
 def parse_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:

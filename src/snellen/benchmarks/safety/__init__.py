@@ -1,0 +1,1 @@
+"""Benchmarks of safety: whether a model declines what it should, and how often it declines."""
