@@ -7,6 +7,7 @@ Each takes its function from the checkout and gives it one row at a time. Argume
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import re
@@ -47,7 +48,7 @@ def gpqa(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
         for line in body.splitlines()
         if line.strip().startswith(("match = ", "extracted_answer = ", "score = "))
     ]
-    names: dict[str, Any] = {"re": re, "ANSWER_PATTERN_MULTICHOICE": eval(pattern)}
+    names: dict[str, Any] = {"re": re, "ANSWER_PATTERN_MULTICHOICE": ast.literal_eval(pattern)}
     credits = []
     for row in rows:
         names |= {"response_text": row["reply"], "correct_answer": row["cells"]["answer"]}

@@ -124,7 +124,7 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Names of ours that mean something else in another tool, in lower case."""
     video: bool = False
     text: bool = False
-    """Whether questions have no images."""
+    """Whether models are asked that see nothing: all questions or some are texts alone."""
     max_new_tokens: int | None = None
     """Longest reply in tokens."""
     layout: RowLayout = RowLayout()
@@ -149,6 +149,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Score of a reply that a content filter withheld, where judges count refusals."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
+    oracle: float = 100.0
+    """`Declaration.oracle`: 0 where the data hold no gold answers."""
     check: str = ""
     """`Declaration.check`, a function of Snellen."""
     counts_missing: tuple[str, ...] = ()
@@ -189,6 +191,7 @@ def read_family(path: Path) -> Declaration:
         check=_function(family.check) if family.check else None,
         hidden_answers=family.hidden,
         unscorable=family.unscored,
+        oracle=family.oracle,
         coverage=family.coverage,
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 
 from msgspec import Struct, structs
 
 from snellen.core.errors import DataError
+from snellen.core.literals import parse_json_or_literal
 from snellen.core.sample import Row, Sample, sampling_key
 from snellen.data.columns import GOLD_COLUMNS, gold_column, row_id
 
@@ -19,8 +21,12 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Our name of a column to that of the data."""
     answers: dict[str, str] = {}
     """What the data write for a gold answer, to the gold answer."""
+    answer_key: str = ""
+    """The gold answers are the values of this key in a list of objects."""
     answer_mark: str = ""
     """The gold answer is what stands behind the last of these marks."""
+    place: str = ""
+    """Column with the place of the right option, from 0, in rows without a gold answer."""
     distractors: tuple[str, ...] = ()
     """Columns of wrong options. They and the gold answer are the options, in an order that the
     row's id decides, so that it is the same in every run."""
@@ -33,9 +39,14 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for ours, theirs in self.columns.items():
             if theirs in cells:
                 cells[ours] = cells.pop(theirs)
+        if self.place in cells and gold_column(cells) is None:
+            cells[GOLD_COLUMNS[0]] = ascii_uppercase[int(cells.pop(self.place))]
         gold = gold_column(cells)
         if gold is not None:
             held = cells[gold].strip()
+            if self.answer_key and held.startswith("["):
+                items = parse_json_or_literal(held)
+                held = json.dumps([one[self.answer_key] if isinstance(one, dict) else one for one in items])
             if self.answer_mark:
                 held = held.rpartition(self.answer_mark)[2].strip()
             cells[gold] = self.answers.get(held, held)

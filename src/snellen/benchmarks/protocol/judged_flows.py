@@ -24,7 +24,7 @@ from snellen.core.flow import Flow, Steps
 from snellen.core.output import Answer, Generated, NoMatch, Outcome, Output, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Message, Ref
-from snellen.core.sample import Sample
+from snellen.core.sample import MediaRef, Sample
 from snellen.extract.llm import resolve_answer
 from snellen.extract.open_text import refuses
 from snellen.extract.quotes import contains_verdict
@@ -64,6 +64,10 @@ class JudgedScoring:
     def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow under the settings and the judges of a run."""
         return judged_flow(replace(self, settings=settings, panel=panel))
+
+    def shown_media(self, sample: Sample) -> tuple[MediaRef, ...]:
+        """What the judges see of the question."""
+        return sample.media if self.panel and self.panel.rubric(self.rubric).images != "none" else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +152,13 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
             return output
         fields = scoring.fields(sample, output.text)
         verdicts = yield from ask_judges(
-            scoring.panel, scoring.rubric, fields, scoring.parse, Ref(sample.id), about=output.text
+            scoring.panel,
+            scoring.rubric,
+            fields,
+            scoring.parse,
+            Ref(sample.id),
+            about=output.text,
+            media=scoring.shown_media(sample),
         )
         answer = ParsedAnswer(output.text.strip(), "whole reply")
         result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
@@ -191,6 +201,7 @@ def product_flow(parts: Sequence[JudgedScoring]) -> Callable[[Sample], Flow]:
                 Ref(sample.id, turn),
                 about=output.text,
                 step=part.rubric,
+                media=part.shown_media(sample),
             )
             result = structs.replace(result, verdicts=(*result.verdicts, *verdicts.verdicts))
             grade = verdicts.grade()
