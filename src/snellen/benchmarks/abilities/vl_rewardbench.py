@@ -51,7 +51,9 @@ Answer 1: {first}
 
 Answer 2: {second}
 
-Compare how accurately they say what the picture shows, how completely they answer, how clear they are, and whether they keep to the question. Give your reasons, and end with "Overall Judgment: Answer X is better.", where X is 1 or 2."""
+Compare how accurately they say what the picture shows, how completely they answer, how clear they are, and \
+whether they keep to the question. Give your reasons, and end with "Overall Judgment: Answer X is better.", where X \
+is 1 or 2."""
 _BETTER = re.compile(
     r"answer\s*([12])\b(?:\s+(?:is|seems|appears)\b[^.\n]{0,40}?\b(?:better|superior|preferable|best)\b)", re.IGNORECASE
 )

@@ -6,8 +6,9 @@ One example row (made up): conversation '[{"role": "user", "content": [{"type": 
 "charts", image.
 
 Oddities: 92 conversations of one to five turns about five kinds of pictures. Each question is asked by
-itself, behind the questions and the reference answers before it, and is a sample of its own, id
-"<row>/<turn>"; those of one conversation share a cluster. A judge who sees the picture gives 1 to 10.
+itself, behind the questions and the reference answers before it, and is a sample of its own: the first has
+the row's id, the others "<row>/<turn>"; those of one conversation share a cluster. A judge who sees the
+picture gives 1 to 10.
 
 The headline is the authors' micro average, the mean over all questions, from 1 to 10. Their macro
 average, over categories and turns together, follows from the groups. A verdict without a grade leaves
@@ -49,7 +50,7 @@ def samples_of(rows: Iterable[Row]) -> Iterator[Sample]:
         turns = _turns(row)
         for index in range(0, len(turns) - 1, 2):
             yield Sample(
-                id=f"{row_id(row)}/{index // 2}",
+                id=f"{row_id(row)}/{index // 2}" if index else row_id(row),
                 kind="open",
                 question=turns[index],
                 gold=(turns[index + 1],),
