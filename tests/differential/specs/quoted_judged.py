@@ -345,7 +345,7 @@ SPECS = (
             "vlmeval/dataset/siuo_gen.py, _siuo_safe_judge and _siuo_eff_judge",
             _siuo_cells,
             (_BOTH, _BOTH_UNLIKE),
-            {"safe_and_effective": "mean", "siuo-safety": "safe"},
+            {"safe_and_effective": "mean", "safety": "safe"},
             name="siuo.vlmevalkit",
         ),
         role=STEPS,

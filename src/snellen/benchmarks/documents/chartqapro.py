@@ -86,21 +86,21 @@ def relaxed_mean_authors(answer: str, sample: Sample) -> float:
 
 def _score(answer: str, sample: Sample, *, exact: bool) -> float:
     gold, said = (text.strip(".").strip("\n") for text in (sample.gold[0], answer))
-    golds, answers = _listed(_quoted(gold)) or [gold], _listed(said) or [said]
+    golds, answers = _read_items(_quote_items(gold)) or [gold], _read_items(said) or [said]
     flags: Sequence[str] = json.loads(sample.metadata[_YEARS])
     if len(flags) < len(golds):
         flags = [*flags] * len(golds)
     scores = [
         float(other.strip().lower() == one.strip().lower())
         if exact or flags[place].upper() == "YES"
-        else _relaxed(one, other)
+        else _compare(one, other)
         for place, (other, one) in enumerate(zip(golds, answers, strict=False))
     ]
     # Items that one of the two lists lacks are wrong.
     return sum(scores) / max(len(golds), len(answers))
 
 
-def _quoted(text: str) -> str:
+def _quote_items(text: str) -> str:
     """A list of bare words with quotes around them, as the authors' expression puts them."""
     found = _BARE_LIST.match(text.strip())
     if found is None:
@@ -111,7 +111,7 @@ def _quoted(text: str) -> str:
         return text
 
 
-def _listed(text: str) -> list[str]:
+def _read_items(text: str) -> list[str]:
     try:
         items = evaluate_literal(text)
     except BROKEN_LITERAL:
@@ -119,7 +119,7 @@ def _listed(text: str) -> list[str]:
     return [str(item).strip(" '") for item in items] if isinstance(items, list) else []
 
 
-def _relaxed(answer: str, gold: str) -> float:
+def _compare(answer: str, gold: str) -> float:
     said, right = (text.strip().strip("%").strip() for text in (answer, gold))
     try:
         value, target = (float(text.strip().strip("%")) for text in (said, right))

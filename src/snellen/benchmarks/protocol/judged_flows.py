@@ -51,6 +51,8 @@ class JudgedScoring:
     score: Callable[[float], float] = float
     names: tuple[str, ...] = (GRADE,)
     """Grades of one verdict; the first is the score, all are kept as values if there are more."""
+    step: str = ""
+    """What the task is called among several about a reply."""
     beside: tuple[str, ...] = ()
     """Further grades of one verdict, 0..1, kept as values; 0 for a reply without an answer."""
     refused: float = 0.0
@@ -65,7 +67,7 @@ class JudgedScoring:
         """The flow under the settings and the judges of a run."""
         return judged_flow(replace(self, settings=settings, panel=panel))
 
-    def shown_media(self, sample: Sample) -> tuple[MediaRef, ...]:
+    def media_for_judges(self, sample: Sample) -> tuple[MediaRef, ...]:
         """What the judges see of the question."""
         return sample.media if self.panel and self.panel.rubric(self.rubric).images != "none" else ()
 
@@ -158,7 +160,7 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
             scoring.parse,
             Ref(sample.id),
             about=output.text,
-            media=scoring.shown_media(sample),
+            media=scoring.media_for_judges(sample),
         )
         answer = ParsedAnswer(output.text.strip(), "whole reply")
         result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
@@ -178,12 +180,12 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
 
 def product_flow(parts: Sequence[JudgedScoring]) -> Callable[[Sample], Flow]:
     """Ask, then have judges grade the reply in several respects: its score is the product of their
-    scores, which are values by the rubrics' names. The first part says how it is asked."""
+    scores, which are values by the names of their steps. The first part says how it is asked."""
     first = parts[0]
 
     def flow(sample: Sample) -> Flow:
         messages = first.build_messages(sample)
-        nothing = dict.fromkeys((part.rubric for part in parts), 0.0)
+        nothing = dict.fromkeys((part.step for part in parts), 0.0)
         if first.counts_refusals:
             nothing[REFUSED] = 0.0
         output = yield from ask_for_reply(sample, messages, first.settings, nothing, refused=first.refused)
@@ -200,17 +202,17 @@ def product_flow(parts: Sequence[JudgedScoring]) -> Callable[[Sample], Flow]:
                 part.parse,
                 Ref(sample.id, turn),
                 about=output.text,
-                step=part.rubric,
-                media=part.shown_media(sample),
+                step=part.step,
+                media=part.media_for_judges(sample),
             )
             result = structs.replace(result, verdicts=(*result.verdicts, *verdicts.verdicts))
             grade = verdicts.grade()
             if grade is None or verdicts.failure is not None:
                 return ungraded_record(sample, (result,), verdicts)
-            values[part.rubric] = part.score(grade)
+            values[part.step] = part.score(grade)
         if first.counts_refusals:
             values[REFUSED] = float(refuses(output.text))
-        score = prod(values[part.rubric] for part in parts)
+        score = prod(values[part.step] for part in parts)
         return build_record(sample, (result,), score=score, values=values)
 
     return flow
