@@ -82,9 +82,9 @@ def _messages(sample: Sample) -> tuple[Message, ...]:
     """The turns before the question, then the question; the picture opens the first."""
     texts = [*json.loads(sample.metadata[_EARLIER]), sample.question]
     media: tuple[Part, ...] = tuple(Media(ref.kind, ref.digest) for ref in sample.media)
-    roles = ("user", "assistant")
     return tuple(
-        Message(roles[place % 2], (*(media if place == 0 else ()), Text(text))) for place, text in enumerate(texts)
+        Message("assistant" if place % 2 else "user", (*(media if place == 0 else ()), Text(text)))
+        for place, text in enumerate(texts)
     )
 
 
