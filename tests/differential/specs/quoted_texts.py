@@ -263,7 +263,7 @@ SPECS = (
         "siuo",
         by.SIUO,
         "eval/mcqa-eval.py, parse_multi_choice_response",
-        choice_cases(table_row(category=("self-harm", "privacy")), pools.KNOWLEDGE, turns=6),
+        led(choice_cases(table_row(category=("self-harm", "privacy")), pools.KNOWLEDGE, turns=4), "So it is:\n(@)"),
         {"accuracy": "mean"},
     ),
     texts_set(
@@ -271,7 +271,7 @@ SPECS = (
         "siuo-vlmevalkit",
         by.VLMEVALKIT_TEXTS,
         "vlmeval/dataset/siuo_mcq.py, _extract_option",
-        choice_cases(table_row(category=("self-harm", "privacy")), pools.KNOWLEDGE, turns=6),
+        led(choice_cases(table_row(category=("self-harm", "privacy")), pools.KNOWLEDGE, turns=4), "So it is:\n(@)"),
         {"accuracy": "mean"},
         tool="vlmevalkit",
     ),
