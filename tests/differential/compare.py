@@ -225,7 +225,7 @@ class StepJudge(ModelDefaults):
     by_row = True
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._words = {row.case.id: json.loads(row.case.verdict) for row in rows}
+        self._words = {row.case.id: json.loads(row.case.verdict) for row in rows if not row.case.missing}
         # Verdicts are stored by the judge's identity, so that other words are another judge.
         words = hashlib.sha256(json.dumps(self._words).encode()).hexdigest()
         self.identity = Identity("test", "steps", {"words": words})

@@ -91,3 +91,22 @@ SIMPLE_EVALS = _quoted("openai/simple-evals", "ee3b0318d8d1d9d72755a4120879be65f
 MMLU_PRO = _quoted("TIGER-AI-Lab/MMLU-Pro", "f418b116db00b065c2aea046518d8fcf74d39872", "Apache-2.0")
 HENDRYCKS_MATH = _quoted("hendrycks/math", "985bdc1696e88e8643f081a0ff4719da39f2ae2a", "MIT")
 LM_HARNESS = _quoted("EleutherAI/lm-evaluation-harness", "4e7e0d47f33bc71070c1d38394bafbb52b117163", "MIT")
+WORLDVQA = _quoted("MoonshotAI/WorldVQA", "d8dded9da9243dc27e1b4ab023863f5ce377a97d", "none stated", "quoted_judged")
+BABYVISION = _quoted("UniPat-AI/BabyVision", "7f92fd4b1dc1c68b7b936a9bc09c68b4a944a55a", "none stated", "quoted_judged")
+INSPECT_EVALS = _quoted("UKGovernmentBEIS/inspect_evals", "0.26.0", "MIT", "quoted_judged")
+"""As PyPI has it, its package in a folder of that name."""
+MISTRAL_EVALS = _quoted(
+    "mistralai/mistral-evals", "d61811fcd34b7802109538bacc28e70d8633f261", "none stated", "quoted_judged"
+)
+MIA_BENCH = _quoted(
+    "apple/ml-mia-bench", "5422852d98cb167390da9501200360860435efb1", "Apple's sample code licence", "quoted_judged"
+)
+VLMEVALKIT_QUOTED = _quoted("open-compass/VLMEvalKit", VLMEVALKIT.commit, "Apache-2.0", "quoted_judged")
+CHARTQAPRO = _quoted("vis-nlp/ChartQAPro", "4b422c658270aff1d3105fd0fb39b1dd5de9f08c", "MIT")
+SIUO = _quoted("sinwang20/SIUO", "18974b65d238ad636d65d238541c7d75279ebb3e", "none stated")
+REWARDBENCH = _quoted(
+    "facebookresearch/multimodal_rewardbench", "b4b92cdac0df81b2a134bcb1b91411d67b55f80f", "CC BY-NC 4.0"
+)
+VL_REWARDBENCH = _quoted("vl-rewardbench/VL_RewardBench", "9b10abdc91678bc5fb2bd7eea4d73d3af484db9f", "none stated")
+INSPECT_ZEROBENCH = _quoted("UKGovernmentBEIS/inspect_evals", "0.26.0", "MIT")
+VLMEVALKIT_TEXTS = _quoted("open-compass/VLMEvalKit", VLMEVALKIT.commit, "Apache-2.0")

@@ -39,6 +39,16 @@ def equal_without_dot(answer: str, golds: Sequence[str]) -> bool:
     return equal_folded(answer.strip().removesuffix("."), golds)
 
 
+def holds_gold(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer contains a gold, both trimmed and lower-cased (ZEROBench in VLMEvalKit)."""
+    return any(gold.strip().lower() in answer.strip().lower() for gold in golds)
+
+
+def equal_lowered(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer equals a gold in lower case; white space around it counts (ZEROBench)."""
+    return answer.lower() in {gold.strip().lower() for gold in golds}
+
+
 def contains_gold(answer: str, golds: Sequence[str]) -> bool:
     """Whether the answer contains a gold, both trimmed and lower-cased with dots removed (MTVQA,
     Tang et al. 2024, https://arxiv.org/abs/2405.11985). An empty gold never matches."""

@@ -8,14 +8,18 @@ Each takes its function from the checkout and gives it one row at a time. Argume
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
 import json
 import re
 import sys
+import tempfile
+import types
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from authors_open import Row, defined, names_of, source
+from authors_open import CHECKOUTS, Row, defined, names_of, source
 
 Credits = Sequence[float | None]
 
@@ -85,12 +89,154 @@ def aime(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
     return list(map(float, found)), {}
 
 
+def chartqapro(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    names = names_of(source("ChartQAPro", "evaluate_predictions.py"), "chartqapro")
+    said = [
+        {
+            "Answer": ast.literal_eval(row["cells"]["answer"]),
+            "Year": ast.literal_eval(row["cells"]["year"]),
+            "Question Type": row["cells"]["question_type"],
+            "prediction": row["reply"],
+        }
+        for row in rows
+    ]
+    score = names["evaluate_predictions_chartqapro"]
+    return [score([one])["Overall"] for one in said], {key: 100 * value for key, value in score(said).items()}
+
+
+def zerobench(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    """Inspect's scorer, which follows the authors' page."""
+    sys.path.insert(0, str(CHECKOUTS / "inspect_evals"))
+    from inspect_ai.scorer import Target
+    from inspect_evals.zerobench.scorer import zerobench_scorer
+
+    scorer = zerobench_scorer()
+
+    def state(row: Row) -> Any:
+        return types.SimpleNamespace(output=types.SimpleNamespace(completion=row["reply"]))
+
+    found = [asyncio.run(scorer(state(row), Target(row["cells"]["answers"]))).value for row in rows]
+    return [float(one == "C") for one in found], {}
+
+
+def zerobench_vlmevalkit(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    """VLMEvalKit's class, over a table of one row or of all."""
+    import pandas
+
+    text = source("VLMEvalKit", "vlmeval", "dataset", "image_vqa.py")
+    names = defined(text, "ZEROBench", ImageVQADataset=object, load=lambda table: table, pd=pandas, re=re)
+
+    def accuracy(some: Sequence[Row]) -> float:
+        cells = [{"index": row["id"], "answers": row["cells"]["answers"], "prediction": row["reply"]} for row in some]
+        return float(names["ZEROBench"]().evaluate(pandas.DataFrame(cells))["accuracy"])
+
+    return [accuracy([row]) for row in rows], {"accuracy": 100 * accuracy(rows)}
+
+
+def siuo_vlmevalkit(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    parse = defined(source("VLMEvalKit", "vlmeval", "dataset", "siuo_mcq.py"), "_extract_option", re=re)
+    return [float(parse["_extract_option"](row["reply"]) == row["cells"]["answer"]) for row in rows], {}
+
+
+def siuo(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    """A letter that is drawn is none."""
+    import numpy
+
+    draws = types.SimpleNamespace(choice=lambda labels: "")
+    parse = defined(source("SIUO", "eval", "mcqa-eval.py"), "parse_multi_choice_response", random=draws, np=numpy)
+    letters = [parse["parse_multi_choice_response"](row["reply"]) for row in rows]
+    return [float(one == row["cells"]["answer"]) if one else None for one, row in zip(letters, rows, strict=True)], {}
+
+
+def rewardbench(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    """A coin that is tossed says nothing."""
+    coin = types.SimpleNamespace(random=lambda: 0.0)
+    text = source("multimodal_rewardbench", "scripts", "2_get_accuracy.py")
+    parse = defined(text, "extract_judgment", random=coin)["extract_judgment"]
+    tags = ("[[A]]", "[[B]]")
+    right = {"Output1": "A", "Output2": "B"}
+    credits: list[float | None] = []
+    for row in rows:
+        tossed = not any(tag in row["reply"] for tag in tags)
+        credits.append(None if tossed else float(parse(row["reply"]) == right[row["cells"]["Better"]]))
+    return credits, {}
+
+
+def vl_rewardbench(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    """`distribution` of the authors' script, over a file in the form of their inference."""
+    text = source("VL_RewardBench", "cal.py").replace("client = OpenAI(", "client = dict(")
+    names = names_of(text.replace("from openai import OpenAI", ""), "rewards")
+    names["tqdm"] = lambda items: items
+    credits: list[float | None] = []
+    for row in rows:
+        cells = row["cells"]
+        answers, ranks = ast.literal_eval(cells["response"]), ast.literal_eval(cells["human_ranking"])
+        turned = sum(map(len, answers)) % 2
+        meta = {"flag_status": "", "random_number": turned, "filter_choice": row["reply"].strip()}
+        item = {"id": cells["id"], "query": cells["query"], "response": answers, "ranking": ranks, "meta": meta}
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "said.jsonl"
+            file.write_text(json.dumps(item))
+            [found] = names["distribution"](str(file), k=1, reparse=True).values()
+        credits.append(None if found["doesntMatch"] else float(found["agree"]))
+    return credits, {}
+
+
+def ifeval(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    """The authors' checks as the harness has them. NLTK's model of sentences is a download: rows that ask
+    for sentences have no verdict, and words are split by its tokenizer alone."""
+    import nltk
+    from langdetect import DetectorFactory
+
+    DetectorFactory.seed = 0
+    folder = ("lm-evaluation-harness", "lm_eval", "tasks", "ifeval")
+    words = nltk.tokenize.NLTKWordTokenizer()
+    nltk.word_tokenize = words.tokenize
+    text = source(*folder, "instructions_util.py").replace("\ndownload_nltk_resources()", "\n")
+    package = {name: types.ModuleType(f"lm_eval.tasks.ifeval.{name}") for name in ("instructions_util", "instructions")}
+    parents = [types.ModuleType(name) for name in ("lm_eval", "lm_eval.tasks", "lm_eval.tasks.ifeval")]
+    sys.modules |= {one.__name__: one for one in (*parents, *package.values())}
+    exec(compile(text, "instructions_util", "exec"), package["instructions_util"].__dict__)
+    for name in package:
+        setattr(parents[-1], name, package[name])
+    exec(compile(source(*folder, "instructions.py"), "instructions", "exec"), package["instructions"].__dict__)
+    registry = types.ModuleType("lm_eval.tasks.ifeval.instructions_registry")
+    sys.modules[registry.__name__] = registry
+    exec(compile(source(*folder, "instructions_registry.py"), "registry", "exec"), registry.__dict__)
+    parents[-1].instructions_registry = registry
+    utils = names_of(source(*folder, "utils.py"), registry.__name__)
+    credits: list[float | None] = []
+    found = []
+    for row in rows:
+        cells = row["cells"]
+        asked = {name: json.loads(cells[name]) for name in ("instruction_id_list", "kwargs")}
+        if "length_constraints:number_sentences" in asked["instruction_id_list"]:
+            credits.append(None)
+            continue
+        found.append(utils["process_results"]({"key": 1, "prompt": cells["prompt"], **asked}, [row["reply"]]))
+        credits.append(float(found[-1]["prompt_level_strict_acc"]))
+    of_instructions = {
+        name: 100 * utils["agg_inst_level_acc"]([one[f"{name}_acc"] for one in found])
+        for name in ("inst_level_strict", "inst_level_loose")
+    }
+    loose = sum(one["prompt_level_loose_acc"] for one in found) / len(found)
+    return credits, {**of_instructions, "prompt_level_loose": 100 * loose}
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row]], tuple[Credits, Mapping[str, float]]]] = {
     "gsm8k": gsm8k,
     "gpqa": gpqa,
     "mmlu-pro": mmlu_pro,
     "math": math,
     "aime": aime,
+    "chartqapro": chartqapro,
+    "ifeval": ifeval,
+    "zerobench": zerobench,
+    "zerobench-vlmevalkit": zerobench_vlmevalkit,
+    "siuo": siuo,
+    "siuo-vlmevalkit": siuo_vlmevalkit,
+    "multimodal-rewardbench": rewardbench,
+    "vl-rewardbench": vl_rewardbench,
 }
 
 

@@ -23,6 +23,7 @@ from snellen.benchmarks.declaration.judged import Judged, plain_messages
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow, product_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core import lazy_re as re
 from snellen.core.flow import Flow
 from snellen.core.record import Record
 from snellen.core.request import Generation, Message
@@ -37,6 +38,7 @@ ATTEMPTED = "attempted"
 GIVEN_ATTEMPTED = "accuracy_given_attempted"
 F_SCORE = "f_score"
 _OTHER = "other"
+_FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
 class DescribedJudge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,6 +56,8 @@ class DescribedJudge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     then reported beside."""
     boxed: bool = False
     """Whether only the last box of a reply is judged, where there is one."""
+    rule: str = ""
+    """The rubric's rule for `{rule}`, which names the task among several. It may have fields itself."""
     rule_by: str = ""
     """The group whose label selects the rubric's rule for `{rule}`; another label: rule `other`."""
     max_tokens: int = 1024
@@ -75,14 +79,20 @@ class DescribedJudge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def fields(self, rules: Mapping[str, str], sample: Sample, reply: str) -> Mapping[str, str]:
         boxes = boxed_texts(reply) if self.boxed else []
-        rule = rules.get(sample.groups.get(self.rule_by, ""), rules.get(_OTHER, ""))
-        golds = " or ".join(sample.gold)
-        judged = boxes[-1] if boxes else reply
-        return {**sample.metadata, "question": sample.question, "gold": golds, "reply": judged, "rule": rule}
+        fields = {
+            **sample.metadata,
+            "question": sample.question,
+            "gold": " or ".join(sample.gold),
+            "reply": boxes[-1] if boxes else reply,
+        }
+        label = self.rule or sample.groups.get(self.rule_by, "")
+        rule = rules.get(label, rules.get(_OTHER, "")).strip()
+        return {**fields, "rule": _FIELD.sub(lambda match: fields.get(match[1], match[0]), rule)}
 
     def scoring(self, ask: _Ask, settings: Generation, panel: JudgePanel) -> JudgedScoring:
         return JudgedScoring(
             rubric=self.rubric,
+            step=self.rule or self.rubric,
             fields=partial(self.fields, panel.rubric(self.rubric).rules),
             parse=self.parse,
             score=self.score,
@@ -111,7 +121,7 @@ def described_judging(
     ask = _Ask(plain_messages if template is None else partial(prompt, template=template), refused)
     return Judged(
         flow=partial(_flow, tuple(judges), ask),
-        rubrics=tuple(judge.rubric for judge in judges),
+        rubrics=tuple(dict.fromkeys(judge.rubric for judge in judges)),
         must_judge=True,
         max_judge_tokens=max(judge.max_tokens for judge in judges),
     )

@@ -162,7 +162,7 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     video_columns: dict[str, str] = {}
     """`Video.columns`."""
     text: bool = False
-    """Whether questions have no images."""
+    """Whether models are asked that see nothing: all questions or some are texts alone."""
     max_new_tokens: int | None = None
     """Longest reply in tokens."""
     layout: RowLayout = RowLayout()
@@ -201,6 +201,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """By rule, its parser of yes and no, where rows ask for them among choices."""
     beside: dict[str, str] = {}
     """Further formulas of open answers, by the name of their metric."""
+    oracle: float = 100.0
+    """`Declaration.oracle`: 0 where the data hold no gold answers."""
     check: str = ""
     """`Declaration.check`, a function of Snellen."""
     counts_missing: tuple[str, ...] = ()
@@ -253,6 +255,7 @@ def read_family(path: Path) -> Declaration:
         check=_function(family.check) if family.check else None,
         hidden_answers=family.hidden,
         unscorable=family.unscored,
+        oracle=family.oracle,
         coverage=family.coverage,
     )
 

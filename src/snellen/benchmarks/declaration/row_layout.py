@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from string import ascii_uppercase
 from typing import Any
@@ -32,8 +33,12 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The answer of questions that are published without one: they are not asked."""
     answers: dict[str, str] = {}
     """What the data write for a gold answer, to the gold answer."""
+    answer_key: str = ""
+    """The gold answers are the values of this key in a list of objects."""
     answer_mark: str = ""
     """The gold answer is what stands behind the last of these marks."""
+    place: str = ""
+    """Column with the place of the right option, from 0, in rows without a gold answer."""
     distractors: tuple[str, ...] = ()
     """Columns of wrong options. They and the gold answer are the options, in an order that the
     row's id decides, so that it is the same in every run."""
@@ -46,9 +51,14 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.inline_options:
             split = split_inline_options(cells.get("question", ""))
             cells |= {**split.options, "question": split.question} if split.options else {}
+        if self.place in cells and gold_column(cells) is None:
+            cells[GOLD_COLUMNS[0]] = ascii_uppercase[int(cells.pop(self.place))]
         gold = gold_column(cells)
         if gold is not None:
             held = cells[gold].strip()
+            if self.answer_key and held.startswith("["):
+                items = parse_json_or_literal(held)
+                held = json.dumps([one[self.answer_key] if isinstance(one, dict) else one for one in items])
             if self.answer_mark:
                 held = held.rpartition(self.answer_mark)[2].strip()
             cells[gold] = self.answers.get(held, held)

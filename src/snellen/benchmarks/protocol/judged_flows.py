@@ -24,7 +24,7 @@ from snellen.core.flow import Flow, Steps
 from snellen.core.output import Answer, Generated, NoMatch, Outcome, Output, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Message, Ref
-from snellen.core.sample import Sample
+from snellen.core.sample import MediaRef, Sample
 from snellen.extract.llm import resolve_answer
 from snellen.extract.open_text import refuses
 from snellen.extract.quotes import contains_verdict
@@ -51,6 +51,8 @@ class JudgedScoring:
     score: Callable[[float], float] = float
     names: tuple[str, ...] = (GRADE,)
     """Grades of one verdict; the first is the score, all are kept as values if there are more."""
+    step: str = ""
+    """What the task is called among several about a reply."""
     beside: tuple[str, ...] = ()
     """Further grades of one verdict, 0..1, kept as values; 0 for a reply without an answer."""
     refused: float = 0.0
@@ -64,6 +66,10 @@ class JudgedScoring:
     def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow under the settings and the judges of a run."""
         return judged_flow(replace(self, settings=settings, panel=panel))
+
+    def media_for_judges(self, sample: Sample) -> tuple[MediaRef, ...]:
+        """What the judges see of the question."""
+        return sample.media if self.panel and self.panel.rubric(self.rubric).images != "none" else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +154,13 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
             return output
         fields = scoring.fields(sample, output.text)
         verdicts = yield from ask_judges(
-            scoring.panel, scoring.rubric, fields, scoring.parse, Ref(sample.id), about=output.text
+            scoring.panel,
+            scoring.rubric,
+            fields,
+            scoring.parse,
+            Ref(sample.id),
+            about=output.text,
+            media=scoring.media_for_judges(sample),
         )
         answer = ParsedAnswer(output.text.strip(), "whole reply")
         result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
@@ -168,12 +180,12 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
 
 def product_flow(parts: Sequence[JudgedScoring]) -> Callable[[Sample], Flow]:
     """Ask, then have judges grade the reply in several respects: its score is the product of their
-    scores, which are values by the rubrics' names. The first part says how it is asked."""
+    scores, which are values by the names of their steps. The first part says how it is asked."""
     first = parts[0]
 
     def flow(sample: Sample) -> Flow:
         messages = first.build_messages(sample)
-        nothing = dict.fromkeys((part.rubric for part in parts), 0.0)
+        nothing = dict.fromkeys((part.step for part in parts), 0.0)
         if first.counts_refusals:
             nothing[REFUSED] = 0.0
         output = yield from ask_for_reply(sample, messages, first.settings, nothing, refused=first.refused)
@@ -190,16 +202,17 @@ def product_flow(parts: Sequence[JudgedScoring]) -> Callable[[Sample], Flow]:
                 part.parse,
                 Ref(sample.id, turn),
                 about=output.text,
-                step=part.rubric,
+                step=part.step,
+                media=part.media_for_judges(sample),
             )
             result = structs.replace(result, verdicts=(*result.verdicts, *verdicts.verdicts))
             grade = verdicts.grade()
             if grade is None or verdicts.failure is not None:
                 return ungraded_record(sample, (result,), verdicts)
-            values[part.rubric] = part.score(grade)
+            values[part.step] = part.score(grade)
         if first.counts_refusals:
             values[REFUSED] = float(refuses(output.text))
-        score = prod(values[part.rubric] for part in parts)
+        score = prod(values[part.step] for part in parts)
         return build_record(sample, (result,), score=score, values=values)
 
     return flow

@@ -8,6 +8,8 @@ r"""Parsing rules of the scripts published for benchmarks of texts alone.
 `parse_math_box`     MATH's `eval_math_gpt.py`: the last \boxed{...}.
 `parse_harness_box`  AIME in EleutherAI's lm-evaluation-harness: the last box, else what stands
                      between the first and the last dollar sign, else the whole reply.
+`parse_braces`       ZEROBench, as its authors publish it: what stands in the last {curly braces} of a
+                     line.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from collections.abc import Mapping
 
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer
+from snellen.extract.clean import without_thinking
+from snellen.extract.open_text import parse_open
 from snellen.extract.unanswered import unparsed_answer
 
 RULE = "official"
@@ -24,6 +28,8 @@ _ANSWER_LINE = re.compile(r"Answer[ \t]*:[ \t]*\$?([A-D])\$?", re.IGNORECASE)
 _ANSWER_IS = re.compile(r"answer is \(?([A-J])\)?")
 _ANSWER_COLON = re.compile(r".*[aA]nswer:\s*([A-J])")
 _LAST_LETTER = re.compile(r"\b[A-J]\b(?!.*\b[A-J]\b)", re.DOTALL)
+_BRACES = re.compile(r"\{(.*?)\}")
+_LONE_BRACES = re.compile(r"(?<![\w}\\])\{([^{}\n:\"]*)\}")
 _BOX, _FRAMED_BOX = "\\boxed", "\\fbox"
 
 
@@ -64,6 +70,18 @@ def parse_harness_box(reply: str, stop_reason: str = "stop") -> Answer:
     if box is not None and box.startswith(_BOX + "{"):
         answer = box[len(_BOX) + 1 : -1]
     return ParsedAnswer(answer, RULE)
+
+
+def parse_braces(reply: str, stop_reason: str = "stop") -> Answer:
+    found = _BRACES.findall(reply)
+    return ParsedAnswer(found[-1], RULE) if found else unparsed_answer(reply, stop_reason)
+
+
+def parse_braces_or_open(reply: str, stop_reason: str = "stop") -> Answer:
+    """The content of the last curly braces behind the thinking, unless it belongs to a LaTeX command;
+    else as any open reply."""
+    lone = _LONE_BRACES.findall(without_thinking(reply))
+    return ParsedAnswer(lone[-1].strip(), "braces") if lone else parse_open(reply, stop_reason)
 
 
 def last_box(text: str) -> str | None:

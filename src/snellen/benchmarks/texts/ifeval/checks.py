@@ -1,0 +1,211 @@
+"""IFEval's 25 kinds of instructions, each a check of a reply (Zhou et al. 2023,
+https://arxiv.org/abs/2311.07911, appendix A; their code is google-research/instruction_following_eval).
+
+A check is called with the reply and the instruction's values. Two rules are ours: sentences end at a full
+stop, question or exclamation mark before white space, where the authors ask NLTK's punkt, and languages
+are told by their letters and most frequent words (`languages`), where they ask langdetect.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from snellen.benchmarks.texts.ifeval.languages import is_in_language
+
+Check = Callable[..., bool]
+_OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+_LESS = "less than"
+_WORD_END = frozenset(".,?!'\"")
+_FENCES = ("```json", "```Json", "```JSON", "```")
+_SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s+[^\sa-z]|\s*\Z)")
+_ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|prof|st|jr|sr|inc|ltd|vs|etc|no|[a-z]))\Z", re.IGNORECASE)
+_CONTRACTION = re.compile(r"(.)(N'T|'(?:S|M|D|LL|RE|VE))\b")
+
+
+def _compares(count: int, relation: str | None, bound: int) -> bool:
+    return count < bound if relation == _LESS else count >= bound
+
+
+def keywords(reply: str, keywords: list[str]) -> bool:
+    return all(re.search(word, reply, re.IGNORECASE) for word in keywords)
+
+
+def keyword_frequency(reply: str, keyword: str, frequency: int, relation: str) -> bool:
+    return _compares(len(re.findall(keyword.strip(), reply, re.IGNORECASE)), relation, frequency)
+
+
+def forbidden_words(reply: str, forbidden_words: list[str]) -> bool:
+    return not any(re.search(rf"\b{word}\b", reply, re.IGNORECASE) for word in forbidden_words)
+
+
+def letter_frequency(reply: str, letter: str, let_frequency: int, let_relation: str) -> bool:
+    return _compares(reply.lower().count(letter.strip().lower()), let_relation, let_frequency)
+
+
+def response_language(reply: str, language: str) -> bool:
+    return is_in_language(reply, language)
+
+
+def number_sentences(reply: str, num_sentences: int, relation: str) -> bool:
+    return _compares(count_sentences(reply), relation, num_sentences)
+
+
+def number_words(reply: str, num_words: int, relation: str) -> bool:
+    return _compares(len(re.findall(r"\w+", reply)), relation, num_words)
+
+
+def number_paragraphs(reply: str, num_paragraphs: int) -> bool:
+    """Parts between dividers of three asterisks; only the first and the last may be empty."""
+    parts = re.split(r"\s?\*\*\*\s?", reply)
+    if any(not part.strip() for part in parts[1:-1]):
+        return False
+    return len(parts) - sum(not parts[place].strip() for place in {0, len(parts) - 1}) == num_paragraphs
+
+
+def nth_paragraph_first_word(reply: str, num_paragraphs: int, nth_paragraph: int, first_word: str) -> bool:
+    parts = reply.split("\n\n")
+    count = sum(bool(part.strip()) for part in parts)
+    if nth_paragraph > count or not parts[nth_paragraph - 1].strip():
+        return False
+    word = parts[nth_paragraph - 1].split()[0].lstrip("'").lstrip('"')
+    end = next((place for place, sign in enumerate(word) if sign in _WORD_END), len(word))
+    return count == num_paragraphs and word[:end].lower() == first_word.lower()
+
+
+def number_placeholders(reply: str, num_placeholders: int) -> bool:
+    return len(re.findall(r"\[.*?\]", reply)) >= num_placeholders
+
+
+def postscript(reply: str, postscript_marker: str) -> bool:
+    marker = postscript_marker.strip()
+    patterns = {"P.P.S": r"\s*p\.\s?p\.\s?s.*$", "P.S.": r"\s*p\.\s?s\..*$"}
+    pattern = patterns.get(marker, rf"\s*{marker.lower()}.*$")
+    return re.search(pattern, reply.lower(), re.MULTILINE) is not None
+
+
+def number_bullet_lists(reply: str, num_bullets: int) -> bool:
+    stars = re.findall(r"^\s*\*[^\*].*$", reply, re.MULTILINE)
+    return len(stars) + len(re.findall(r"^\s*-.*$", reply, re.MULTILINE)) == num_bullets
+
+
+def constrained_response(reply: str) -> bool:
+    return any(option in reply for option in _OPTIONS)
+
+
+def number_highlighted_sections(reply: str, num_highlights: int) -> bool:
+    """Texts between single and between double asterisks, which count twice where both match."""
+    single = [one for one in re.findall(r"\*[^\n\*]*\*", reply) if one.strip("*").strip()]
+    double = re.findall(r"\*\*[^\n\*]*\*\*", reply)
+    held = [one for one in double if one.removeprefix("**").removesuffix("**").strip()]
+    return len(single) + len(held) >= num_highlights
+
+
+def multiple_sections(reply: str, section_spliter: str, num_sections: int) -> bool:
+    return len(re.findall(rf"\s?{section_spliter.strip()}\s?\d+\s?", reply)) >= num_sections
+
+
+def json_format(reply: str) -> bool:
+    text = reply.strip()
+    for fence in _FENCES:
+        text = text.removeprefix(fence)
+    try:
+        json.loads(text.removesuffix("```").strip())
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def title(reply: str) -> bool:
+    return any(one.lstrip("<").rstrip(">").strip() for one in re.findall(r"<<[^\n]+>>", reply))
+
+
+def two_responses(reply: str) -> bool:
+    parts = reply.split("******")
+    if any(not part.strip() for part in parts[1:-1]):
+        return False
+    held = [part.strip() for part in parts if part.strip()]
+    return len(held) == 2 and held[0] != held[1]
+
+
+def repeat_prompt(reply: str, prompt_to_repeat: str) -> bool:
+    return reply.strip().lower().startswith(prompt_to_repeat.strip().lower())
+
+
+def end_checker(reply: str, end_phrase: str) -> bool:
+    return reply.strip().strip('"').lower().endswith(end_phrase.strip().lower())
+
+
+def quotation(reply: str) -> bool:
+    text = reply.strip()
+    return len(text) > 1 and text[0] == '"' == text[-1]
+
+
+def capital_word_frequency(reply: str, capital_frequency: int, capital_relation: str) -> bool:
+    """Words of capitals; a contraction is two, as for the tokenizer of the Penn Treebank."""
+    words = (word for word in _CONTRACTION.sub(r"\1 \2", reply).split())
+    return _compares(sum(word.isupper() for word in words), capital_relation, capital_frequency)
+
+
+def english_capital(reply: str) -> bool:
+    return reply.isupper() and is_in_language(reply, "en")
+
+
+def english_lowercase(reply: str) -> bool:
+    return reply.islower() and is_in_language(reply, "en")
+
+
+def no_comma(reply: str) -> bool:
+    return "," not in reply
+
+
+def count_sentences(text: str) -> int:
+    """Sentences; a stop behind an abbreviation, an initial or in a number ends none."""
+    ends = [end for end in _SENTENCE_END.finditer(text) if not _ABBREVIATION.search(text[: end.start()][-8:])]
+    rest = text[ends[-1].end() :] if ends else text
+    return len(ends) + bool(rest.strip())
+
+
+CHECKS: Mapping[str, Check] = {
+    "keywords:existence": keywords,
+    "keywords:frequency": keyword_frequency,
+    "keywords:forbidden_words": forbidden_words,
+    "keywords:letter_frequency": letter_frequency,
+    "language:response_language": response_language,
+    "length_constraints:number_sentences": number_sentences,
+    "length_constraints:number_paragraphs": number_paragraphs,
+    "length_constraints:number_words": number_words,
+    "length_constraints:nth_paragraph_first_word": nth_paragraph_first_word,
+    "detectable_content:number_placeholders": number_placeholders,
+    "detectable_content:postscript": postscript,
+    "detectable_format:number_bullet_lists": number_bullet_lists,
+    "detectable_format:constrained_response": constrained_response,
+    "detectable_format:number_highlighted_sections": number_highlighted_sections,
+    "detectable_format:multiple_sections": multiple_sections,
+    "detectable_format:json_format": json_format,
+    "detectable_format:title": title,
+    "combination:two_responses": two_responses,
+    "combination:repeat_prompt": repeat_prompt,
+    "startend:end_checker": end_checker,
+    "change_case:capital_word_frequency": capital_word_frequency,
+    "change_case:english_capital": english_capital,
+    "change_case:english_lowercase": english_lowercase,
+    "punctuation:no_comma": no_comma,
+    "startend:quotation": quotation,
+}
+
+
+def follows(reply: str, instruction: str, values: Mapping[str, Any]) -> bool:
+    """Whether a reply follows an instruction; an empty one follows none."""
+    held = {name: value for name, value in values.items() if value}
+    return bool(reply.strip()) and CHECKS[instruction](reply, **held)
+
+
+def loose_forms(reply: str) -> tuple[str, ...]:
+    """The reply, without its first line, its last and both, each as it is and without asterisks: by the
+    loose rule one of them has to follow the instruction."""
+    lines = reply.split("\n")
+    forms = (reply, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])))
+    return (*forms, *(form.replace("*", "") for form in forms))
