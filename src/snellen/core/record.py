@@ -23,6 +23,10 @@ question, so it was not asked; asking again would change nothing. `ungraded`: th
 no judge to grade it, or no verdict that could be parsed."""
 
 
+KEPT = "scored"
+"""Name among a record's metadata of what another tool's code needs for the numbers of a whole run."""
+
+
 class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
     """One judge's reply about a model's reply, and what was parsed from it."""
 

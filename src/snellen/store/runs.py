@@ -29,7 +29,7 @@ from msgspec import Struct
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, storage_errors
 from snellen.core.missing_file import missing_file
-from snellen.core.record import Pass, Record, Repeat, credits_empty_reply, is_drawn
+from snellen.core.record import KEPT, Pass, Record, Repeat, credits_empty_reply, is_drawn
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 
 RUN_FILE = "run.json"
@@ -361,12 +361,19 @@ def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
         options=options,
         groups=groups,
         # The notice needs the names and an example.
-        metadata=shared.setdefault(("metadata", *metadata), metadata) if metadata else _NOTHING,
+        metadata=_compact_metadata(metadata, shared) if metadata else _NOTHING,
         gold=shared_gold if closed else gold,
         answer=shared.setdefault(record.answer, record.answer) if closed else record.answer,
         values=record.values or _NOTHING,
         repeats=repeats and tuple([_compact_repeat(one, shared, closed) for one in repeats]),
     )
+
+
+def _compact_metadata(metadata: dict[str, str], shared: dict[object, Any]) -> dict[str, str]:
+    if KEPT in metadata:
+        return {KEPT: metadata[KEPT]}
+    example: dict[str, str] = shared.setdefault(("metadata", *metadata), metadata)
+    return example
 
 
 def _compact_passes(record: Record | Repeat) -> tuple[Pass, ...]:

@@ -29,6 +29,7 @@ from snellen.benchmarks.declaration.build import all_options, build
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.peers import PEERS, bridged_factory, known_elsewhere, parse_peer_name
 from snellen.benchmarks.declaration.units import refuse_units
 from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import OWN_PROMPT, prompt_options
@@ -179,6 +180,9 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
 def _find_source(name: str, variant: Variant) -> NamedSource:
     """What a name means: a description, a data file, or a registered benchmark. Raises
     UnknownName, and UsageError for choices that do not go with it."""
+    peer_name = parse_peer_name(name)
+    if peer_name is not None:
+        return NamedSource(bridged_factory(peer_name), {})
     if is_description(name):
         from snellen.benchmarks.declaration.toml import load_declaration
 
@@ -194,6 +198,11 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
                 f"benchmark {name!r}: option {option!r} is not of the form key=value; "
                 f"`snellen info {stem}` lists the options"
             )
+        elsewhere = known_elsewhere(name)
+        if elsewhere:
+            tools = " and ".join(PEERS[peer] for peer in elsewhere)
+            commands = " or ".join(f"-b {peer}/{task}" for peer, task in elsewhere.items())
+            raise UsageError(f"{name} is a benchmark of {tools}, which Snellen runs with its code: {commands}")
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
     if variant.columns:
         if variant.data is None:
@@ -246,7 +255,7 @@ def is_data_source(name: str) -> bool:
     # No benchmark has such a name: files need not wait for the list of them.
     if "://" in name or _DATA_SUFFIX.search(name) is not None:
         return True
-    if is_registered(name):
+    if is_registered(name) or parse_peer_name(name) is not None:
         return False
     return is_description(name) or Path(name).exists() or _table_in_lmu_data(name) is not None
 
@@ -351,6 +360,18 @@ def _find_registered(name: str) -> NamedSource | None:
     if len(own_names) == 1:
         return NamedSource(sources[own_names[0]](), {})
     return near[0] if len(near) == 1 else None
+
+
+@functools.cache
+def own_name_of(name: str) -> str:
+    """The family that another tool's name stands for; "" if there is none."""
+    return _names_elsewhere().get(name.lower(), "")
+
+
+@functools.cache
+def _names_elsewhere() -> Mapping[str, str]:
+    """Names of families and their aliases, in lower case, to the families."""
+    return {name.lower(): listing.name for listing in list_benchmarks() for name in (*listing.aliases, listing.name)}
 
 
 def _letters(name: str) -> str:

@@ -37,7 +37,6 @@ PROTOCOL = 1
 SEED = 0
 """What the peer draws at random is drawn anew from this before each call."""
 _NEWUSER, _NEWNET = 0x10000000, 0x40000000
-_PR_SET_PDEATHSIG = 1
 _TRACE_LINES = 12
 
 Message = Mapping[str, Any]
@@ -184,7 +183,7 @@ class Loop:
         self._calls: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._answers: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self._write_lock, self._ask_lock = threading.Lock(), threading.Lock()
-        self._asked = 0
+        self._asked, self._process = 0, os.getpid()
         self._pending: list[Message] = []
 
     def run(self, open_peer: Callable[[], Peer]) -> None:
@@ -198,21 +197,25 @@ class Loop:
                 self._send({"id": request["id"], "result": {}})
                 return
             self._pending = []
+            reply: dict[str, Any] = {}
             try:
                 if peer is None:
                     peer = open_peer()
                 seed_draws()
                 reply = {"result": plain(_call(peer, tasks, request))}
             except JudgePending:
-                reply = {
-                    "error": {"kind": "judge", "message": "the judge's answers are awaited", "asks": self._pending}
-                }
-            except (Exception, SystemExit, KeyboardInterrupt) as error:
+                pass
+            except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the peer's, whatever it is
                 reply = {"error": _describe(error)}
+            if self._pending:
+                # Also where the peer's code has caught what told it so.
+                reply = {"error": {"kind": "judge", "message": "a judge's answer is awaited", "asks": self._pending}}
             self._send({"id": request["id"], **reply})
 
     def ask_judge(self, messages: Sequence[Message], generation: Mapping[str, Any] | None = None) -> str:
         """The judge's text. Raises JudgeFailed, JudgePending."""
+        if os.getpid() != self._process:
+            raise JudgeFailed("a process that the tool has started cannot ask the judge")
         asked = {"role": "judge", "messages": plain(list(messages)), "generation": plain(dict(generation or {}))}
         with self._ask_lock:
             self._asked += 1
@@ -236,13 +239,20 @@ class Loop:
             else:
                 self._calls.put(message)
         # Nobody is left to hear, whatever the peer does at the moment.
-        os._exit(0)
+        end_group()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         data = json.dumps(message, ensure_ascii=True, allow_nan=False).encode() + b"\n"
         with self._write_lock:
             while data:
                 data = data[os.write(self._replies, data) :]
+
+
+def end_group() -> None:
+    """End this process, and those that the peer has left behind."""
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(0)
 
 
 def _call(peer: Peer, tasks: dict[str, Task], request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -289,7 +299,6 @@ def limit_process(settings: Mapping[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
         libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if not settings.get("network") and not _leave_network(libc) and not settings.get("network_if_must"):
             raise SystemExit("this system does not let a process give up its network")
     if sys.platform == "win32":
@@ -327,14 +336,14 @@ def main(settings: Mapping[str, Any]) -> None:
     if module is None:
         module = _load_file(Path(settings["module"]))
     loop.run(lambda: module.open_peer(loop.ask_judge, settings))
-    # Threads and processes that the peer left behind do not keep it.
-    os._exit(0)
+    end_group()
 
 
 def _load_file(path: Path) -> Any:
     """An adapter of the user's own, a file that defines `open_peer`."""
     spec = importlib.util.spec_from_file_location("snellen_worker.own", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -347,7 +356,8 @@ def _start() -> None:
     spec = importlib.util.spec_from_file_location(
         package, folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     sys.modules[package] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     importlib.import_module(f"{package}.main").main(json.loads(sys.argv[1]))

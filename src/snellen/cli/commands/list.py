@@ -27,10 +27,19 @@ class Options(OutputOptions):
     )
     filter: str | None = option(None, "--filter")
     """None: registered names; with a filter the models of the catalog that match."""
+    tool: str | None = option(
+        None, "--from", "the benchmarks of another tool: vlmevalkit, lmms-eval, inspect", metavar="TOOL"
+    )
+    """None: Snellen's own."""
 
 
 def main(options: Options) -> None:
     """Print the names."""
+    if options.tool:
+        if options.what != "benchmarks":
+            raise UsageError(f"--from names the tool whose benchmarks are listed; got {options.what}")
+        write_document(_benchmarks_of(options.tool), options)
+        return
     if options.filter:
         _write_catalog(options.filter, options)
         return
@@ -70,6 +79,24 @@ def _benchmarks() -> Document:
 
     rows = [(listing.name, evidence_level(listing.name), listing.title) for listing in list_benchmarks()]
     return _names("benchmarks", ("name", "evidence", "title"), rows)
+
+
+def _benchmarks_of(tool: str) -> Document:
+    """Name, inputs and kind of each benchmark of another tool, and which family here is the same."""
+    from snellen.benchmarks.declaration.peers import PEERS
+    from snellen.benchmarks.declaration.registry import own_name_of
+    from snellen.bridge.catalogue import read_catalogue
+    from snellen.core.errors import UnknownName
+
+    if tool not in PEERS:
+        raise UnknownName("tool", tool, PEERS)
+    found = read_catalogue(tool)
+    rows = [
+        (f"{tool}/{one.name}", " ".join(one.modality), one.kind or "", own_name_of(one.name)) for one in found.tasks()
+    ]
+    at = f" at commit {found.commit[:8]}" if found.commit else ""
+    more = f"the tasks of {PEERS[tool]} {found.version}{at}; docs/bridge.md says what running one needs"
+    return _names(f"benchmarks of {PEERS[tool]}", ("name", "inputs", "kind", "native"), rows, more)
 
 
 def _suites() -> Document:

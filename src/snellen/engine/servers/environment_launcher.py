@@ -23,7 +23,27 @@ NOT_INSTALLED = 72
 """Exit code: the dependencies could not be installed."""
 
 
+class EnvironmentNotMade(Exception):
+    """uv failed, with the exit code for it."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__("no versions fit" if code == NOT_LOCKED else "packages cannot be installed")
+        self.code = code
+
+
 def main(network: str, uv: str, file: Path, folder: Path, command: list[str]) -> None:
+    try:
+        python = make_environment(network, uv, file, folder)
+    except EnvironmentNotMade as error:
+        raise SystemExit(error.code) from None
+    server, *arguments = command
+    # -I: neither PYTHONPATH nor packages of the user, which are of another environment.
+    os.execv(python, [python, "-I", "-u", server, str(folder / file.name), *arguments])
+
+
+def make_environment(network: str, uv: str, file: Path, folder: Path) -> str:
+    """The Python of the environment of a file, made where there is none. uv says on standard error
+    what it does. Raises EnvironmentNotMade."""
     copy = folder / file.name
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, copy)
@@ -40,12 +60,8 @@ def main(network: str, uv: str, file: Path, folder: Path, command: list[str]) ->
     if not lock.is_file():
         _run(NOT_LOCKED, [uv, "lock", *common])
     _run(NOT_INSTALLED, [uv, "sync", frozen, *common])
-    python = subprocess.run(
-        [uv, "python", "find", "--script", str(copy)], stdout=subprocess.PIPE, check=True, text=True
-    ).stdout.strip()
-    server, *arguments = command
-    # -I: neither PYTHONPATH nor packages of the user, which are of another environment.
-    os.execv(python, [python, "-I", "-u", server, str(copy), *arguments])
+    find = [uv, "python", "find", "--script", str(copy)]
+    return subprocess.run(find, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
 
 
 def lock_of(file: Path) -> Path:
@@ -54,10 +70,10 @@ def lock_of(file: Path) -> Path:
 
 
 def _run(code: int, command: list[str]) -> None:
-    """Run uv with its output in the log; exit with `code` if it fails."""
-    print(f"$ {' '.join(command)}", flush=True)
+    """Run uv. Raises EnvironmentNotMade with `code`."""
+    print(f"$ {' '.join(command)}", file=sys.stderr, flush=True)
     if subprocess.run(command, check=False).returncode:
-        raise SystemExit(code)
+        raise EnvironmentNotMade(code)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,263 @@
+"""A benchmark of another tool, as a value that is run like any other.
+
+`vlmevalkit/MMStar:checkout=DIR,python=PATH` names the task, where the tool's code is, and the Python
+of its environment; without the last two the environment is made (`environment`).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from snellen.benchmarks.declaration.peers import PEERS
+from snellen.benchmarks.protocol.judging import JUDGE
+from snellen.bridge.environment import find_python
+from snellen.bridge.flow import BridgedFlow, Question, media_refs
+from snellen.bridge.process import PeerFault, Session, WorkerCommand, WorkerLost
+from snellen.bridge.protocol import NextTurn, SampleData, TaskFacts
+from snellen.bridge.scorer import SCORER, ScorerModel
+from snellen.bridge.summary import Whole
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, requires
+from snellen.core.errors import DataError, UsageError
+from snellen.core.model import Modality
+from snellen.core.request import Generation
+from snellen.core.sample import Row, Sample
+from snellen.scoring.accuracy import FailurePolicy
+from snellen.settings import Settings, peer_setting
+
+MODULES = {"vlmevalkit": "vlmevalkit", "lmms-eval": "lmms_eval", "inspect": "inspect_ai"}
+"""Prefix of names to the adapter in `worker`."""
+PLACE_OPTIONS = ("checkout", "python", "data", "network")
+"""Options that say where things are, and change no number."""
+TASK_OPTIONS = {"video": ("frames", "file"), "checksum": ("on", "off")}
+"""Options that the adapters take."""
+MAX_NEW_TOKENS = 2048
+"""Longest reply where the tool does not say it."""
+HEADLINE = "score"
+"""Name of the headline where the tool does not say it before the first run."""
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedTable:
+    """The rows of a task: their positions alone, since the tool makes the questions."""
+
+    path: str
+    count: int
+    digest: str
+    columns: Sequence[str] = ("index",)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Row]:
+        return (Row(index, {"index": str(index)}) for index in range(self.count))
+
+
+class BridgedTask:
+    """A task that is open in a session; questions are asked of the tool once."""
+
+    def __init__(self, session: Session, title: str) -> None:
+        self.session, self._title = session, title
+        self._samples: dict[int, SampleData] = {}
+        self._questions: dict[str, Question] = {}
+
+    @functools.cached_property
+    def facts(self) -> TaskFacts:
+        """Raises UsageError, DataError."""
+        try:
+            return self.session.facts
+        except PeerFault as error:
+            kind = DataError if error.fault.kind == "data" else UsageError
+            own = "" if error.fault.kind in ("data", "usage", "needs") else " has an error of its own: "
+            raise kind(f"{self._title}{own or ': '}{error}{_advice(error, self.session)}") from error
+        except WorkerLost as error:
+            raise UsageError(str(error)) from error
+
+    def open(self) -> DataTable:
+        """The rows."""
+        hello = self.session.hello
+        return BridgedTable(hello.data or self.session.task, self.facts.count, self.facts.digest)
+
+    def samples(self, rows: Iterable[Row]) -> Iterator[Sample]:
+        """The questions of rows. Raises DataError where the tool cannot make one."""
+        for row in rows:
+            data = self._sample_data(row.index)
+            self._questions[data.id] = Question(row.index, data.messages)
+            yield self._sample(data)
+
+    def find(self, sample: str) -> Question:
+        """A question by the id of its sample."""
+        if sample not in self._questions:
+            for _ in self.samples(self.open()):
+                pass
+        return self._questions[sample]
+
+    def next_turn(self, index: int, replies: Sequence[str]) -> NextTurn:
+        """What follows these replies."""
+        return self.session.call(NextTurn, "next", index=index, replies=list(replies))
+
+    def _sample_data(self, index: int) -> SampleData:
+        if index not in self._samples:
+            try:
+                self._samples[index] = self.session.call(SampleData, "sample", index=index)
+            except PeerFault as error:
+                raise DataError(f"{self._title}: question {index + 1}: {error}") from error
+            except WorkerLost as error:
+                raise UsageError(str(error)) from error
+        return self._samples[index]
+
+    def _sample(self, data: SampleData) -> Sample:
+        text = "\n".join(part.text for one in data.messages for part in one.parts if part.type == "text")
+        return Sample(
+            id=data.id,
+            kind=data.kind or "open",
+            question=data.question or text,
+            gold=data.gold,
+            options=data.options,
+            media=tuple(media_refs(data.messages)),
+            groups=data.groups,
+            unit=data.unit,
+        )
+
+
+def bridged(peer: str, task: str) -> BenchmarkFactory:
+    """What builds the benchmark of a task of another tool, by a variant."""
+    return partial(_build, peer, task)
+
+
+def _build(peer: str, task: str, variant: Variant) -> Benchmark:
+    """Raises UsageError, DataError."""
+    name, title = f"{peer}/{task}", f"{task}, by {PEERS[peer]}"
+    _refuse(name, PEERS[peer], variant)
+    options = _resolve(name, variant.options)
+    has_judge = variant.judges > 0
+    asked = {key: value for key, value in options.items() if key in TASK_OPTIONS and value != TASK_OPTIONS[key][0]}
+    asked["judge"] = "yes" if has_judge else "no"
+    place = tuple(sorted((key, value) for key, value in options.items() if key in PLACE_OPTIONS))
+    opened = open_task(peer, task, tuple(sorted(asked.items())), place)
+    facts, hello = opened.facts, opened.session.hello
+    version = hello.version + (f" ({hello.commit[:8]})" if hello.commit else "")
+    identity = {"version": version, "data": facts.digest, **asked}
+    scorer = ScorerModel(opened.session, identity)
+    headline = facts.headline or HEADLINE
+    longest = variant.max_new_tokens or int(facts.generation.get("max_new_tokens", MAX_NEW_TOKENS))
+    failures = cast(FailurePolicy, variant.failures or "exclude")
+    folder = Settings.from_environment().cache / "bridge" / "aggregates"
+    whole = Whole(opened.session, scorer.identity, folder, PEERS[peer], headline, has_judge, failures)
+    return Benchmark(
+        name=name,
+        version=version or "1",
+        title=title,
+        provenance=f"{PEERS[peer]} {version}",
+        requires=requires(*_inputs(facts, options)),
+        oracle=None,
+        coverage="exact",
+        parameters={"peer": f"{PEERS[peer]} {version}", **asked},
+        headline=headline,
+        open=opened.open,
+        samples=opened.samples,
+        flow=BridgedFlow(
+            name, opened.find, opened.next_turn if facts.multi_turn else None, _settings(facts, longest), has_judge
+        ),
+        summarise=whole.summarise,
+        extra_roles=(JUDGE,) if has_judge else (),
+        own_roles={SCORER: lambda: scorer},
+        options={**TASK_OPTIONS, **dict.fromkeys(PLACE_OPTIONS, ())},
+        rules=(),
+        failures=failures,
+        max_new_tokens=longest,
+        notice="; ".join(facts.notes),
+    )
+
+
+@functools.cache
+def open_task(
+    peer: str, task: str, options: tuple[tuple[str, str], ...], place: tuple[tuple[str, str], ...]
+) -> BridgedTask:
+    """The one of this process, which all runs share. Raises UsageError."""
+    command = worker_command(peer, dict(place))
+    key = hashlib.sha256(repr((command, task, options)).encode()).hexdigest()[:12]
+    folder = Settings.from_environment().cache / "bridge" / peer / key
+    return BridgedTask(Session(command, task, dict(options), folder), f"{peer}/{task}")
+
+
+def worker_command(peer: str, place: Mapping[str, str]) -> WorkerCommand:
+    """How the worker of a tool is started. Raises UsageError."""
+    given: dict[str, Any] = {key: place.get(key) or peer_setting(peer, key) for key in PLACE_OPTIONS}
+    network = given.pop("network") == "yes"
+    checkout = _folder(f"{peer}: checkout", given["checkout"])
+    python = given["python"] or find_python(peer)
+    data = _folder(f"{peer}: data", given["data"]) or _usual_data(peer)
+    settings = {"checkout": checkout, "data": data, "network": network}
+    return WorkerCommand(MODULES[peer], str(python), {key: value for key, value in settings.items() if value})
+
+
+def _usual_data(peer: str) -> str | None:
+    """Where the tool's users have its data."""
+    settings = Settings.from_environment()
+    if peer != "vlmevalkit":
+        return None
+    return str(settings.lmu_data or settings.cache / "bridge" / "LMUData")
+
+
+def _folder(what: str, named: str | None) -> str | None:
+    if not named:
+        return None
+    path = Path(named).expanduser().absolute()
+    if not path.is_dir():
+        raise UsageError(f"{what}={named}: there is no such folder")
+    return str(path)
+
+
+def _resolve(name: str, given: Mapping[str, str]) -> dict[str, str]:
+    """The options of a name. Raises UsageError."""
+    for key, value in given.items():
+        if key not in (*TASK_OPTIONS, *PLACE_OPTIONS):
+            raise UsageError(f"{name} has no option {key!r}; its options: {', '.join((*TASK_OPTIONS, *PLACE_OPTIONS))}")
+        allowed = {**TASK_OPTIONS, "network": ("no", "yes")}.get(key)
+        if allowed and value not in allowed:
+            raise UsageError(f"{name}:{key}={value}: expected one of {', '.join(allowed)}")
+    return {**{key: values[0] for key, values in TASK_OPTIONS.items()}, **given}
+
+
+def _refuse(name: str, title: str, variant: Variant) -> None:
+    """Raise UsageError for what another tool's code leaves no room for."""
+    refused = {
+        "--rule": variant.rule is not None,
+        "--circular": variant.circular not in (None, "off"),
+        "--extract-with": variant.extractor,
+        "shuffled options": (variant.control or "").startswith("shuffled-options"),
+        "a second judge": variant.judges > 1,
+        "repeated verdicts": variant.judge_repeats > 1,
+        "--data": variant.data is not None,
+    }
+    for what, is_given in refused.items():
+        if is_given:
+            advice = "; name a folder of data with the option data=FOLDER" if what == "--data" else ""
+            raise UsageError(f"{name} is put and scored by {title}'s own code, which does not know {what}{advice}")
+
+
+def _inputs(facts: TaskFacts, options: Mapping[str, str]) -> list[Modality]:
+    shown: list[Modality] = []
+    for one in facts.modality:
+        if one == "video":
+            shown.append("video" if options["video"] == "file" else "image")
+        elif one in ("image", "audio", "text"):
+            shown.append(cast(Modality, one))
+    return shown or ["text"]
+
+
+def _settings(facts: TaskFacts, longest: int) -> Generation:
+    given = facts.generation
+    stop = tuple(str(one) for one in given.get("stop", ()))
+    return Generation(max_new_tokens=longest, temperature=float(given.get("temperature", 0.0)), stop=stop)
+
+
+def _advice(error: PeerFault, session: Session) -> str:
+    allowed = session.command.settings.get("network")
+    return "; with the option network=yes the tool may fetch it" if error.fault.kind == "data" and not allowed else ""

@@ -1,0 +1,191 @@
+"""How one question of another tool is asked and scored: the model, then the tool's code, with judges
+between where that code asks one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct, structs
+
+from snellen.benchmarks.protocol.judged_flows import build_record
+from snellen.benchmarks.protocol.judging import JUDGE
+from snellen.bridge.protocol import Asked, MessageData, NextTurn, PartData, Scored
+from snellen.bridge.scorer import SCORER, ScoreReply, ScoreRequest, key_of
+from snellen.core.flow import Flow, Steps
+from snellen.core.media import FileSource, Source
+from snellen.core.output import Failure, Generated, Output, ParsedAnswer
+from snellen.core.record import KEPT, Pass, Record, Verdict
+from snellen.core.request import Generate, Generation, Media, Message, Part, Ref, Text
+from snellen.core.sample import MediaRef, Sample
+from snellen.extract.unanswered import non_answer
+
+_MOST_ROUNDS = 24
+"""Times that one score may wait for a judge."""
+_JUDGE_TOKENS = 2048
+
+
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """What the numbers of the whole run need of a sample, in `Record.metadata`."""
+
+    index: int
+    replies: tuple[str, ...]
+    values: dict[str, float]
+    state: object = None
+
+
+class Question(NamedTuple):
+    """A question of the tool: its place in the task, and how it is put."""
+
+    index: int
+    messages: tuple[MessageData, ...]
+
+
+class BridgedFlow(NamedTuple):
+    """What the flow of every sample needs."""
+
+    task: str
+    find: Callable[[str], Question]
+    """A question by the id of its sample."""
+    next_turn: Callable[[int, Sequence[str]], NextTurn] | None
+    """What follows the replies so far, if conversations have several turns."""
+    settings: Generation
+    has_judge: bool
+
+    def __call__(self, sample: Sample) -> Flow:
+        """Ask, then score."""
+        question = self.find(sample.id)
+        replies: list[str] = []
+        messages: tuple[Message, ...] = with_media(question.messages, sample.media)
+        media: Mapping[str, Source] = sample.sources()
+        while True:
+            output: Output = yield Generate(
+                messages=messages,
+                ref=Ref(sample.id, len(replies)),
+                settings=self.settings,
+                media=media,
+                choices=tuple(sample.options) if sample.kind == "choice" else (),
+            )
+            if not isinstance(output, Generated):
+                return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+            replies.append(output.text)
+            following = self.next_turn(question.index, replies) if self.next_turn else NextTurn(done=True)
+            if following.done:
+                break
+            messages, media = as_messages(following.messages), media_of(following.messages)
+        return (yield from self._score(sample, Pass(messages, output, gold=sample.gold), question.index, replies))
+
+    def _score(self, sample: Sample, result: Pass, index: int, replies: Sequence[str]) -> Flow:
+        """Have the tool's code score the replies, as often as it asks a judge."""
+        judged: dict[str, str] = {}
+        verdicts: list[Verdict] = []
+        for turn in range(_MOST_ROUNDS):
+            request = ScoreRequest(self.task, index, tuple(replies), judged)
+            text = Text(msgspec.json.encode(request, order="sorted").decode())
+            output: Output = yield Generate(messages=(Message("user", (text,)),), ref=Ref(sample.id, turn), to=SCORER)
+            if not isinstance(output, Generated):
+                failed = structs.replace(result, verdicts=(*verdicts, Verdict(SCORER, output)))
+                return build_record(sample, (failed,), failure_of=output)
+            reply = msgspec.json.decode(output.text, type=ScoreReply)
+            if reply.scored is not None:
+                verdicts.append(Verdict(SCORER, output, values=_numbers(reply.scored), text=reply.scored.answer))
+                return _scored(sample, structs.replace(result, verdicts=tuple(verdicts)), index, replies, reply.scored)
+            if not self.has_judge:
+                return build_record(sample, (result,), unscored="ungraded")
+            for asked in reply.asks:
+                answer = yield from _ask_judge(asked, Ref(sample.id, len(verdicts)))
+                verdicts.append(Verdict(JUDGE, answer))
+                if not isinstance(answer, Generated):
+                    failed = structs.replace(result, verdicts=tuple(verdicts))
+                    return build_record(sample, (failed,), failure_of=answer)
+                judged[key_of(asked)] = answer.text
+        endless = Failure("request", f"the tool's code asked a judge more than {_MOST_ROUNDS} times about one reply")
+        return build_record(sample, (structs.replace(result, verdicts=tuple(verdicts)),), failure_of=endless)
+
+
+def _ask_judge(asked: Asked, ref: Ref) -> Steps[Output]:
+    given = asked.generation
+    settings = Generation(
+        max_new_tokens=int(given.get("max_tokens") or given.get("max_new_tokens") or _JUDGE_TOKENS),
+        temperature=float(given.get("temperature") or 0.0),
+    )
+    media = media_of(asked.messages)
+    return (yield Generate(messages=as_messages(asked.messages), ref=ref, settings=settings, media=media, to=JUDGE))
+
+
+def _scored(sample: Sample, result: Pass, index: int, replies: Sequence[str], scored: Scored) -> Record:
+    """The record of a sample that the tool's code has scored; without a right or wrong of one row it
+    has values alone."""
+    values = _numbers(scored)
+    output = result.output
+    assert isinstance(output, Generated)
+    read = ParsedAnswer(scored.answer if scored.answer is not None else output.text.strip(), SCORER)
+    correct = None if scored.correct is None else min(1.0, max(0.0, float(scored.correct)))
+    is_whole = correct in (0.0, 1.0)
+    result = structs.replace(
+        result,
+        answer=non_answer(output) or read,
+        correct=None if correct is None else correct == 1.0,
+        credit=correct if not is_whole else None,
+    )
+    kept = Kept(index, tuple(replies), values, scored.state)
+    if correct is None:
+        record = build_record(sample, (result,), unscored="ungraded")
+        record = structs.replace(record, values=values)
+    else:
+        record = build_record(sample, (result,), score=correct, values=values)
+    return structs.replace(record, metadata={**record.metadata, KEPT: msgspec.json.encode(kept).decode()})
+
+
+def _numbers(scored: Scored) -> dict[str, float]:
+    return {name: float(value) for name, value in scored.values.items() if value is not None}
+
+
+def as_messages(messages: Sequence[MessageData]) -> tuple[Message, ...]:
+    """Messages whose media are named by their content."""
+    return tuple(Message(message.role, tuple(map(_part, message.parts))) for message in messages)
+
+
+def media_of(messages: Sequence[MessageData]) -> dict[str, Source]:
+    """Where the media of messages are."""
+    return {ref.digest: ref.source for ref in media_refs(messages)}
+
+
+def media_refs(messages: Sequence[MessageData]) -> Iterator[MediaRef]:
+    """The media of messages in order; their files are named by the SHA-256 of their bytes."""
+    for message in messages:
+        for part in message.parts:
+            if part.kind is not None:
+                yield MediaRef(_digest(part), FileSource(part.path), part.kind)
+
+
+def with_media(messages: Sequence[MessageData], media: Sequence[MediaRef]) -> tuple[Message, ...]:
+    """Messages that show a sample's media, which a control may have changed: each in its place, none
+    where there are none, and in front of the text where their number is another."""
+    built = as_messages(messages)
+    count = sum(len(message.media()) for message in built)
+    shown = [Media(ref.kind, ref.digest) for ref in media]
+    in_place = iter(shown if len(shown) == count else ())
+    changed = [Message(one.role, tuple(_replaced(one.parts, in_place))) for one in built]
+    if shown and len(shown) != count:
+        at = next((place for place, one in enumerate(changed) if one.role == "user"), 0)
+        changed[at] = Message(changed[at].role, (*shown, *changed[at].parts))
+    return tuple(changed)
+
+
+def _replaced(parts: Sequence[Part], media: Iterator[Media]) -> Iterator[Part]:
+    for part in parts:
+        if isinstance(part, Text):
+            yield part
+        elif (shown := next(media, None)) is not None:
+            yield shown
+
+
+def _part(part: PartData) -> Part:
+    return Text(part.text) if part.kind is None else Media(part.kind, _digest(part))
+
+
+def _digest(part: PartData) -> str:
+    return Path(part.path).stem

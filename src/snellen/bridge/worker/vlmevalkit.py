@@ -1,0 +1,717 @@
+"""VLMEvalKit's data sets, prompts and scorers (Duan et al. 2024, https://arxiv.org/abs/2407.11691).
+
+A task is a name that its `run.py --data` takes. Prompts are those of a data set's `build_prompt`, as
+its inference loop asks a model without a prompt of its own. A reply is scored by the data set's
+`evaluate` on a file of that row alone, written as the inference loop writes it; the numbers of the
+whole by `evaluate` on the file of all rows. The judge that `build_judge` would make is replaced by
+one that asks Snellen's.
+
+Data are looked for where it looks itself, in the folder that `LMUData` names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .main import AskJudge, DataMissing, Fault, JudgeFailed, Needs, UsageProblem, file_part, plain
+
+MODELS = ("vlmeval.vlm", "vlmeval.config")
+"""Parts of the tool that load models of its own, which no benchmark needs."""
+NO_JUDGE = "exact_matching"
+"""What its `--judge` calls scoring without a judge, where a data set has that."""
+VERDICTS = ("hit", "match", "correct", "score", "eval_score")
+"""Columns of the files that `evaluate` leaves, by which a row is right or wrong."""
+RIGHT_OR_WRONG = frozenset({"hit", "match", "correct"})
+ROTATION = 1_000_000
+"""MMBench's files hold rotation r of question i as row i + r * 1,000,000."""
+_KINDS = {"MCQ": "choice", "MCQ_MMMU_Pro": "choice", "Y/N": "yes_no", "VQA": "open", "Caption": "open"}
+_LABELS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_GROUPS = ("category", "l2-category", "l2_category", "split", "task", "type", "task_type", "domain", "subset", "level")
+_MEDIA = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp", ".gif": "gif", ".bmp": "bmp"}
+_ACCURACY = frozenset({"acc", "accuracy"})
+_JUDGE_SETTINGS = ("temperature", "max_tokens")
+_MOST_TEXT = 20_000
+_KEY_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+
+
+def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> VLMEvalKit:
+    """The tool of a checkout (`settings["checkout"]`), or the installed one."""
+    return VLMEvalKit(ask_judge, settings)
+
+
+# Packages that are not installed -----------------------------------------------------------------
+
+
+class _Absent:
+    """Any name of a package that is not installed. While the tool is imported it may be subclassed
+    and decorate; once a call uses it, the call ends with `Needs`."""
+
+    package = ""
+
+    def __new__(cls, *given: object, **named: object) -> Any:
+        if _STAND_INS.is_sealed:
+            _STAND_INS.used.add(cls.package)
+            raise Needs(f"the package {cls.package!r} is not installed, and this task uses it")
+        if len(given) == 1 and not named and isinstance(given[0], type | types.FunctionType):
+            return given[0]
+        return object.__new__(cls)
+
+    def __init__(self, *given: object, **named: object) -> None:
+        pass
+
+    def __call__(self, *given: object, **named: object) -> Any:
+        return type(self)(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _absent(name, self.package)
+
+
+def _absent(name: str, package: str) -> Any:
+    return type(name, (_Absent,), {"package": package})
+
+
+class _AbsentModule(types.ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        # The tool's own tables of models are read when it is imported: there are none here.
+        made = {} if self.__name__ in MODELS else _absent(name, self.__name__.partition(".")[0])
+        setattr(self, name, made)
+        return made
+
+
+class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Makes packages importable that are not there, so that data sets without a need of them can be
+    used. Only packages whose absence ends the tool's import get one."""
+
+    def __init__(self) -> None:
+        self.names = set(MODELS)
+        self.used: set[str] = set()
+        self.is_sealed = False
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if any(fullname == name or fullname.startswith(f"{name}.") for name in self.names):
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return _AbsentModule(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__path__ = []
+
+
+_STAND_INS = _StandIns()
+
+
+def _import_tool() -> None:
+    """Import `vlmeval.dataset`, with stand-ins for what its import lacks."""
+    sys.meta_path.insert(0, _STAND_INS)
+    while True:
+        try:
+            importlib.import_module("vlmeval.dataset")
+            importlib.import_module("vlmeval.dataset.video_dataset_config")
+            break
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing in {"", "vlmeval"} | _STAND_INS.names:
+                raise Needs(f"VLMEvalKit cannot be imported: {error}") from error
+            _STAND_INS.names.add(missing)
+    _STAND_INS.is_sealed = True
+
+
+# The tool ----------------------------------------------------------------------------------------
+
+
+class VLMEvalKit:
+    """The tool, imported once."""
+
+    def __init__(self, ask_judge: AskJudge, settings: Mapping[str, Any]) -> None:
+        self._ask_judge = ask_judge
+        self._checkout = Path(settings["checkout"]).resolve() if settings.get("checkout") else None
+        self._network = bool(settings.get("network"))
+        if self._checkout is not None:
+            if not (self._checkout / "vlmeval" / "dataset").is_dir():
+                raise UsageProblem(f"{self._checkout} is no checkout of VLMEvalKit: it has no folder vlmeval/dataset")
+            sys.path.insert(0, str(self._checkout))
+        root = Path(settings.get("data") or Path.home() / "LMUData")
+        root.mkdir(parents=True, exist_ok=True)
+        os.environ["LMUData"] = str(root)  # noqa: SIM112 - its name there
+        self.root = root
+        _keep_env_files_closed()
+        _import_tool()
+        for name in [name for name in os.environ if any(word in name.upper() for word in _KEY_WORDS)]:
+            del os.environ[name]
+        if not self._network:
+            _patch("download_file", self._refuse_download)
+
+    def facts(self) -> dict[str, Any]:
+        """Name, version and commit."""
+        import vlmeval
+
+        return {
+            "peer": "vlmevalkit",
+            "version": str(getattr(vlmeval, "__version__", "")),
+            "commit": _commit(self._checkout),
+            "data": str(self.root),
+            "absent": sorted(_STAND_INS.names - set(MODELS)),
+        }
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """Every name that `--data` takes, without loading data."""
+        from vlmeval.dataset import DATASET_CLASSES
+        from vlmeval.dataset.video_dataset_config import supported_video_datasets
+
+        listed: dict[str, dict[str, Any]] = {}
+        for cls in DATASET_CLASSES:
+            is_video = getattr(cls, "MODALITY", "") == "VIDEO"
+            for name in () if is_video else cls.supported_datasets():
+                if name:
+                    listed.setdefault(name, _task_facts(name, cls))
+        for name, build in supported_video_datasets.items():
+            listed.setdefault(name, _task_facts(name, build.func if isinstance(build, partial) else build))
+        return list(listed.values())
+
+    def open(self, task: str, options: Mapping[str, str], folder: Path) -> Task:
+        """Load a data set. Options: `judge` (`yes` or `no`), `video` (`frames` or `file`), and
+        `checksum` (`off` takes files that are not the published ones).
+        Raises UsageProblem, DataMissing."""
+        names = {one["name"] for one in self.tasks()}
+        if task not in names:
+            raise UsageProblem(f"VLMEvalKit has no task {task!r}{_nearest(task, names)}")
+        unknown = sorted(set(options) - {"judge", "video", "checksum"})
+        if unknown:
+            raise UsageProblem(f"a task of VLMEvalKit has no option {unknown[0]!r}; it has judge, video and checksum")
+        if options.get("checksum") == "off":
+            checksum = importlib.import_module("vlmeval.smp").md5
+            _patch("md5", lambda text: _AnyChecksum(checksum(text)))
+        return Task(task, self._load(task), options, folder, self)
+
+    def _load(self, task: str) -> Any:
+        from vlmeval.dataset import build_dataset
+
+        try:
+            with self.watch_stand_ins():
+                dataset = build_dataset(task)
+        except Fault:
+            raise
+        except Exception as error:
+            if _is_about_data(error):
+                said = " ".join(str(error).split())[:300]
+                raise DataMissing(
+                    f"the data of {task} are not complete under {self.root}: {type(error).__name__}: {said}"
+                ) from error
+            raise
+        if dataset is None:
+            raise DataMissing(f"VLMEvalKit builds no data set {task!r} from {self.root}")
+        return dataset
+
+    def _refuse_download(self, url: str, filename: str | None = None, **_: Any) -> str:
+        wanted = Path(filename).name if filename else url.rpartition("/")[2]
+        if filename and Path(filename).is_file():
+            raise DataMissing(
+                f"{filename} is not the published file (its MD5 differs), and VLMEvalKit would fetch that from {url}; "
+                "put it there, or take this one with checksum=off"
+            )
+        source = f", or allow its download from {url}" if "://" in url else ""
+        raise DataMissing(
+            f"{wanted} is not in {Path(filename).parent if filename else self.root}: put it there{source}"
+        )
+
+    @contextlib.contextmanager
+    def watch_stand_ins(self) -> Iterator[None]:
+        """Raise Needs if what ran used a package that is not there, even if the tool caught that."""
+        _STAND_INS.used.clear()
+        yield
+        if _STAND_INS.used:
+            names = ", ".join(sorted(_STAND_INS.used))
+            raise Needs(f"the package {names} is not installed, and this task uses it")
+
+    def judge(self, known: dict[str, str]) -> Callable[..., Any]:
+        """A `build_judge` whose models ask Snellen's judge; `known` has the answers by digest, and
+        takes those that come."""
+
+        def build(**named: Any) -> Any:
+            # Imported with the first judge: the package of all its clients takes seconds.
+            base = importlib.import_module("vlmeval.api.base").BaseAPI
+            named.pop("nproc", None)
+            return _judge_class(base)(partial(self._answer, known), **named)
+
+        return build
+
+    def _answer(self, known: dict[str, str], messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
+        """Raises JudgeFailed."""
+        key = _judge_key(messages, settings)
+        if key not in known:
+            known[key] = self._ask_judge(messages, settings)
+        _STATE.asked[key] = known[key]
+        return known[key]
+
+
+def _judge_class(base: Any) -> Any:
+    """A model of the tool that asks Snellen's judge. It takes messages as all of them do, and
+    retries nothing."""
+
+    class Judge(base):  # type: ignore[misc]
+        is_api = True
+
+        def __init__(self, ask: Callable[..., str], model: str = "", **named: Any) -> None:
+            given = {"retry", "wait", "system_prompt", "verbose", "fail_msg"} & named.keys()
+            super().__init__(**{name: named[name] for name in given})
+            self.ask, self.model, self.model_name = ask, model, model
+            self.settings = {name: named[name] for name in _JUDGE_SETTINGS if name in named}
+
+        def working(self) -> bool:
+            return True
+
+        def generate(self, message: Any, **named: Any) -> str:
+            if self.check_content(message) == "listdict":
+                message = self.preprocess_message_with_role([dict(one) for one in message])
+            return self._answer(self.preproc_content(message), named)
+
+        def generate_inner(self, inputs: Any, **named: Any) -> tuple[int, str, str]:
+            inputs = [inputs] if isinstance(inputs, str) else inputs
+            parts = [{"type": "text", "value": one} if isinstance(one, str) else one for one in inputs]
+            answer = self._answer(parts, named)
+            return int(answer == self.fail_msg), answer, ""
+
+        def _answer(self, parts: Any, named: Mapping[str, Any]) -> str:
+            settings = {**self.settings, **{key: named[key] for key in _JUDGE_SETTINGS if key in named}}
+            messages = _messages(parts, _STATE.folder)
+            if self.system_prompt:
+                messages.insert(0, {"role": "system", "parts": [{"type": "text", "text": self.system_prompt}]})
+            try:
+                return str(self.ask(messages, settings))
+            except JudgeFailed:
+                return str(self.fail_msg)
+
+    return Judge
+
+
+class _Shared:
+    """What the judge needs of the task that is being scored."""
+
+    def __init__(self) -> None:
+        self.folder = Path()
+        self.asked: dict[str, str] = {}
+
+
+_STATE = _Shared()
+
+
+class _Silence(dict[str, str]):
+    """Empty answers of a judge, to whatever it is asked."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __getitem__(self, key: str) -> str:
+        return ""
+
+
+class _AnyChecksum(str):
+    """A checksum that equals every other."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    __hash__ = str.__hash__
+
+
+class Task:
+    """One data set, loaded."""
+
+    def __init__(self, task: str, dataset: Any, options: Mapping[str, str], folder: Path, tool: VLMEvalKit) -> None:
+        self.name, self.dataset, self._tool, self._folder = task, dataset, tool, folder
+        self._data = dataset.data.reset_index(drop=True)
+        self._type = str(getattr(dataset, "TYPE", "")) or None
+        self._is_video = getattr(dataset, "MODALITY", "") == "VIDEO"
+        self._shows_files = options.get("video") == "file"
+        self._takes_any_file = options.get("checksum") == "off"
+        self._has_judge = options.get("judge") == "yes"
+        self._judge_name = _judge_name(task, dataset, tool) if self._has_judge else NO_JUDGE
+        indexes = [str(one) for one in self._data["index"]]
+        self._ids = indexes if len(set(indexes)) == len(indexes) else [f"{i}:{one}" for i, one in enumerate(indexes)]
+        self._rotates = any(one.isdecimal() and int(one) >= ROTATION for one in indexes) and self._type == "MCQ"
+
+    def facts(self) -> dict[str, Any]:
+        """What is known of it before anything is asked."""
+        modality = {"IMAGE": "image", "VIDEO": "video", "TEXT": "text"}.get(getattr(self.dataset, "MODALITY", ""))
+        notes = ["its files are not checked for being the published ones"] if self._takes_any_file else []
+        if self._rotates:
+            notes.append("the file holds rotations of its questions, which VLMEvalKit counts together")
+        if getattr(self.dataset, "force_use_dataset_prompt", False):
+            notes.append("VLMEvalKit asks every model in these words")
+        return {
+            "task": self.name,
+            "count": len(self._data),
+            "modality": [modality] if modality else [],
+            "kind": _KINDS.get(self._type or ""),
+            "metrics": [],
+            "headline": self._try_headline(),
+            "judged": self._has_judge,
+            "digest": _digest(self._data),
+            "generation": {},
+            "notes": notes,
+            "multi_turn": self._type == "MT",
+        }
+
+    def _try_headline(self) -> str | None:
+        """What its number is called, by scoring the first row with its gold answer; a judge that is
+        asked says nothing."""
+        if not len(self._data) or self._type == "MT":
+            return None
+        gold = self._data.iloc[0].get("answer")
+        try:
+            table = self._answered([0], [[str(gold)]])
+            if self._rotates:
+                table["index"] = [int(one) % ROTATION for one in table["index"]]
+            return self._evaluate(table, _Silence()).headline
+        except Exception:  # noqa: BLE001 - whatever the tool's code does with a reply of ours
+            return None
+
+    def sample(self, index: int) -> dict[str, Any]:
+        """Its question as VLMEvalKit puts it, and what its row says of it."""
+        row = self._row(index)
+        with self._tool.watch_stand_ins():
+            struct = self._build_prompt(index)
+        if struct is None:
+            raise Fault(f"VLMEvalKit builds no prompt for row {self._ids[index]} of {self.name}")
+        if self._type == "MT":
+            messages = _messages(struct[0]["content"], self._folder)
+        else:
+            messages = _messages(struct, self._folder)
+        cells = {str(name): value for name, value in row.items() if _is_cell(name, value)}
+        return {"id": self._ids[index], "messages": messages, **self._described(cells), "row": cells}
+
+    def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
+        """The conversation after these replies."""
+        struct = self._build_prompt(index) if self._type == "MT" else []
+        if len(replies) >= len(struct) // 2:
+            return {"done": True}
+        messages: list[dict[str, Any]] = []
+        for turn, reply in enumerate(replies):
+            messages += _messages(struct[2 * turn]["content"], self._folder)
+            messages.append({"role": "assistant", "parts": [{"type": "text", "text": reply}]})
+        return {"messages": [*messages, *_messages(struct[2 * len(replies)]["content"], self._folder)]}
+
+    def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
+        """The verdict of `evaluate` on this row alone."""
+        known: dict[str, str] = {}
+        table = self._answered([index], [replies])
+        if self._rotates:
+            # Alone, a rotation is a question of its own.
+            table["index"] = [int(one) % ROTATION for one in table["index"]]
+        evaluated = self._evaluate(table, known)
+        values = dict(evaluated.metrics)
+        verdict = next(iter(evaluated.verdicts.values()), None)
+        result: dict[str, Any] = {"values": values, "state": {"judged": sorted(_STATE.asked.items())}}
+        if verdict is not None:
+            values[evaluated.column] = verdict
+        correct = _correct(evaluated, verdict)
+        if correct is not None:
+            result["correct"] = correct
+        if evaluated.answer is not None:
+            result["answer"] = evaluated.answer
+        if evaluated.headline is not None:
+            result["headline"] = evaluated.headline
+        return result
+
+    def aggregate(self, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The numbers of `evaluate` on all rows that have replies, and its verdict of each."""
+        records = sorted(records, key=lambda one: one["index"])
+        known = {str(key): str(text) for one in records for key, text in (one.get("state") or {}).get("judged", ())}
+        indexes = [one["index"] for one in records]
+        evaluated = self._evaluate(self._answered(indexes, [one["replies"] for one in records]), known)
+        places = {str(self._data["index"][index]): index for index in indexes}
+        values = [
+            {"index": places[name], "values": {evaluated.column: verdict}}
+            for name, verdict in evaluated.verdicts.items()
+            if name in places
+        ]
+        return {"metrics": evaluated.metrics, "headline": evaluated.headline, "groups": {}, "values": values}
+
+    def _row(self, index: int) -> Any:
+        if not 0 <= index < len(self._data):
+            raise UsageProblem(f"{self.name} has rows 0 to {len(self._data) - 1}; got {index}")
+        return self._data.iloc[index]
+
+    def _build_prompt(self, index: int) -> Any:
+        """As `infer_data` and its siblings call it for a model without prompts of its own."""
+        if self._is_video:
+            return self.dataset.build_prompt(index, video_llm=self._shows_files)
+        return self.dataset.build_prompt(self._row(index))
+
+    def _described(self, cells: Mapping[str, Any]) -> dict[str, Any]:
+        """Gold, options, kind and groups, as far as the columns of the file say them."""
+        told: dict[str, Any] = {}
+        kind = _KINDS.get(self._type or "")
+        options = {label: str(cells[label]) for label in _LABELS if label in cells} if kind == "choice" else {}
+        answer = cells.get("answer")
+        if kind == "choice" and len(options) > 1 and str(answer).strip() in options:
+            told |= {"kind": "choice", "options": options, "gold": [str(answer).strip()]}
+        elif kind == "yes_no" and str(answer).strip().lower() in {"yes", "no"}:
+            told |= {"kind": "yes_no", "gold": [str(answer).strip().title()]}
+        elif answer is not None:
+            told |= {"kind": "open", "gold": [str(answer)]}
+        if "question" in cells:
+            told["question"] = str(cells["question"])
+        groups = {name: str(cells[name]) for name in _GROUPS if name in cells}
+        if groups:
+            told["groups"] = groups
+        return told
+
+    def _answered(self, indexes: Sequence[int], replies: Sequence[Sequence[str]]) -> Any:
+        """The table that the inference loop writes: the rows with `prediction`, without pictures."""
+        table = self._data.iloc[list(indexes)].copy()
+        said = [list(one) if self._type == "MT" else str(one[0]) for one in replies]
+        table["prediction"] = said
+        return table.drop(columns=["image"]) if "image" in table else table
+
+    def _evaluate(self, table: Any, known: dict[str, str]) -> Evaluated:
+        """Call `evaluate` on a file of its own."""
+        from vlmeval.smp import dump, get_pred_file_path
+
+        _STATE.folder, _STATE.asked = self._folder, {}
+        _patch("build_judge", self._tool.judge(known))
+        kwargs = {"model": self._judge_name, "nproc": 4, "verbose": False, "retry": 1, "timeout": 600}
+        folder = Path(tempfile.mkdtemp(prefix="evaluate-", dir=self._folder))
+        try:
+            file = get_pred_file_path(str(folder), "snellen", self.name, use_env_format=True)
+            dump(table, file)
+            before = set(folder.rglob("*"))
+            with self._tool.watch_stand_ins():
+                returned = self.dataset.evaluate(file, **kwargs)
+            return _read(self.dataset, returned, folder, before)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _correct(evaluated: Evaluated, verdict: float | None) -> float | None:
+    """How right one row is, 0 to 1: its verdict if that is one of right or wrong, else its accuracy.
+    Of a single row, an accuracy above 1 is in percent, and one of 1 is not. None for other scores,
+    whose range the tool does not say."""
+    if verdict is not None and (evaluated.is_boolean or evaluated.column in RIGHT_OR_WRONG) and 0 <= verdict <= 1:
+        return verdict
+    lead = evaluated.headline or ""
+    value = evaluated.metrics.get(lead)
+    if value is None or not (set(lead.lower().replace("|", " ").replace("_", " ").split()) & _ACCURACY):
+        return None
+    value = value / 100 if value > 1 else value
+    return value if 0 <= value <= 1 else None
+
+
+class Evaluated:
+    """What one call of `evaluate` came to."""
+
+    def __init__(self, metrics: dict[str, float], headline: str | None) -> None:
+        self.metrics, self.headline = metrics, headline
+        self.column, self.is_boolean = "", False
+        self.verdicts: dict[str, float] = {}
+        """By index of the row."""
+        self.answer: str | None = None
+        """What was read from the reply, if there is one row and a column says it."""
+
+
+def _read(dataset: Any, returned: Any, folder: Path, before: set[Path]) -> Evaluated:
+    """The numbers that `evaluate` returned, and the verdicts in the files that it left."""
+    from vlmeval.smp.status_report import flatten_summary_metrics
+
+    flat = flatten_summary_metrics(returned)
+    metrics = {str(key): float(value) for key, value in flat.items() if math.isfinite(float(value))}
+    headline = None
+    report = getattr(type(dataset), "report_primary_metric", None)
+    if report is None:
+        report = importlib.import_module("vlmeval.dataset.image_base").ImageBaseDataset.report_primary_metric
+    for name, value in report(dict(flat)).items():
+        metrics[str(name)], headline = float(value), headline or str(name)
+    evaluated = Evaluated(metrics, headline)
+    for path in sorted(set(folder.rglob("*")) - before):
+        table = _load_table(path)
+        column = next((name for name in VERDICTS if table is not None and name in table), None)
+        if table is not None and column is not None and "index" in table:
+            cells = ((str(key), _number(cell)) for key, cell in zip(table["index"], table[column], strict=True))
+            evaluated.column = column
+            evaluated.is_boolean = str(table[column].dtype) == "bool"
+            evaluated.verdicts = {key: number for key, number in cells if number is not None}
+            for name in ("extracted", "pred", "extracted_answer", "res"):
+                if len(table) == 1 and name in table and isinstance(table[name].iloc[0], str):
+                    evaluated.answer = str(table[name].iloc[0])
+                    break
+            break
+    return evaluated
+
+
+def _load_table(path: Path) -> Any:
+    import pandas
+
+    readers = {".xlsx": pandas.read_excel, ".csv": pandas.read_csv, ".tsv": partial(pandas.read_csv, sep="\t")}
+    if path.suffix not in readers:
+        return None
+    try:
+        return readers[path.suffix](path)
+    except (ValueError, OSError):
+        return None
+
+
+def _number(cell: Any) -> float | None:
+    if isinstance(cell, str):
+        return {"true": 1.0, "false": 0.0}.get(cell.strip().lower())
+    try:
+        value = float(cell)
+    except (TypeError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+# Messages ----------------------------------------------------------------------------------------
+
+
+def _messages(struct: Any, folder: Path) -> list[dict[str, Any]]:
+    """Messages of the exchange from those of VLMEvalKit: a text, or parts with `type`, `value` and
+    perhaps `role`. Parts of one role that follow each other are one message."""
+    parts = [struct] if isinstance(struct, str | dict) else list(struct)
+    messages: list[dict[str, Any]] = []
+    for part in parts:
+        given = _as_part(part)
+        role = given.get("role", "user")
+        if not messages or messages[-1]["role"] != role:
+            messages.append({"role": role, "parts": []})
+        messages[-1]["parts"].append(_part(given, folder))
+    return messages
+
+
+def _as_part(part: Any) -> Mapping[str, Any]:
+    """A text that names a file is that file, as the tool's models take it."""
+    from vlmeval.smp import parse_file
+
+    if not isinstance(part, str):
+        return dict(part)
+    mime, path = parse_file(part)
+    if mime in (None, "unknown"):
+        return {"type": "text", "value": part}
+    return {"type": mime.partition("/")[0], "value": path}
+
+
+def _part(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    kind, value = given["type"], given["value"]
+    if kind == "text":
+        return {"type": "text", "text": str(value)}
+    if str(value).startswith("data:"):
+        from vlmeval.smp import parse_file
+
+        value = parse_file(value)[1]
+    path = Path(str(value).removeprefix("file://"))
+    if not path.is_file():
+        raise DataMissing(f"the {kind} {value} is not there")
+    subtype = _MEDIA.get(path.suffix.lower(), path.suffix.lower().lstrip("."))
+    return file_part(folder, kind, path, f"{kind}/{subtype}")
+
+
+def _judge_key(messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
+    text = json.dumps([plain(list(messages)), plain(dict(settings))], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+# Facts -------------------------------------------------------------------------------------------
+
+
+def _task_facts(name: str, cls: Any) -> dict[str, Any]:
+    modality = {"IMAGE": ["image"], "VIDEO": ["video"], "TEXT": ["text"]}.get(getattr(cls, "MODALITY", ""), [])
+    kind = _KINDS.get(str(getattr(cls, "TYPE", "")))
+    urls = getattr(cls, "DATASET_URL", None)
+    url = urls.get(name, "") if isinstance(urls, Mapping) else ""
+    where = url if isinstance(url, str) and url else f"{name}.tsv" if "video" not in modality else ""
+    return {"name": name, "modality": modality, "kind": kind, "data": where, "needs": [], "broken": ""}
+
+
+def _judge_name(task: str, dataset: Any, tool: VLMEvalKit) -> str:
+    """The judge that `run.py` would name, which decides what files are called and which prompts
+    some data sets take."""
+    named = getattr(type(dataset), "DEFAULT_JUDGE", "gpt-4o-mini")
+    return str(named if isinstance(named, str) else next(iter(named), "gpt-4o-mini"))
+
+
+def _digest(data: Any) -> str:
+    """SHA-256 of every cell, pictures included."""
+    digest = hashlib.sha256()
+    for name in data.columns:
+        digest.update(f"\0{name}\0".encode())
+        for cell in data[name]:
+            digest.update(f"{cell}\1".encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+def _is_cell(name: Any, value: Any) -> bool:
+    if str(name) in {"image", "image_path"}:
+        return False
+    if isinstance(value, str):
+        return len(value) <= _MOST_TEXT
+    return value is not None and not isinstance(value, list | dict | tuple) and _number(value) is not None
+
+
+def _nearest(task: str, names: set[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(task, names, 1)
+    return f"; did you mean {near[0]}?" if near else "; `tasks` lists them"
+
+
+def _is_about_data(error: BaseException) -> bool:
+    """Whether an error means that files are not there, or that no network is to fetch them."""
+    words = ("Failed to download", "offline", "Offline", "LocalEntryNotFound", "ConnectionError", "resolve host")
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, FileNotFoundError | ConnectionError | DataMissing):
+            return True
+        if any(word in f"{type(seen).__name__} {seen}" for word in words):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def _keep_env_files_closed() -> None:
+    """The tool reads keys from a file `.env` beside its package: it finds none."""
+    with contextlib.suppress(ImportError):
+        dotenv = importlib.import_module("dotenv")
+        dotenv.dotenv_values = lambda *given, **named: {}
+
+
+def _patch(name: str, value: Any) -> None:
+    """Replace a function of the tool in every module of it that has imported it by name."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("vlmeval") and name in getattr(module, "__dict__", {}):
+            setattr(module, name, value)
+
+
+def _commit(checkout: Path | None) -> str | None:
+    if checkout is None:
+        return None
+    command = ["git", "-c", "safe.directory=*", "-C", str(checkout), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,135 @@
+"""Runs of another tool's benchmarks from end to end: asked, scored by its code, resumed, reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import snellen
+from snellen.bridge import benchmark
+from snellen.core.errors import DataError, UsageError
+from snellen.core.model import Capabilities, Identity
+from snellen.store.runs import open_run
+
+pytestmark = pytest.mark.usefixtures("colours")
+
+
+ASKED: list[str] = []
+"""The replies of the painter."""
+
+
+class Painter:
+    """Three of four colours, by the picture."""
+
+    identity = Identity("tests", "painter")
+    capabilities = Capabilities()
+
+    def answer(self, request: snellen.Generate) -> str:
+        pixels = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)]
+        ASKED.append("ABCA"[pixels.index(request.images()[0].getpixel((0, 0)))])
+        return ASKED[-1]
+
+
+painter = Painter()
+
+
+@pytest.fixture(autouse=True)
+def _count_anew() -> None:
+    ASKED.clear()
+
+
+def run(task: str, out: Path, model: object = painter, **options: Any) -> snellen.Run:
+    results = snellen.evaluate({"painter": model}, f"vlmevalkit/{task}", out=out, progress=False, **options)
+    (one,) = results
+    return one
+
+
+def test_the_headline_is_the_tools(tmp_path: Path) -> None:
+    one = run("plain", tmp_path)
+    headline = one.summary.headline
+    assert (headline.name, headline.value, headline.n) == ("colour sense", 75.0, 4)
+    assert headline.interval is not None
+    assert one.summary.metrics["asked"].value == 4
+
+
+def test_a_second_start_asks_and_scores_nothing(tmp_path: Path) -> None:
+    run("plain", tmp_path)
+    scored = run("plain", tmp_path)
+    assert len(ASKED) == 4
+    assert scored.info.spent["scorer"].sent == 4
+
+
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [("exits", "exit code 7"), ("raises", "a colour out of space"), ("chatters", "no message of the exchange")],
+)
+def test_a_sample_that_cannot_be_scored_fails_and_its_reply_stays(tmp_path: Path, task: str, says: str) -> None:
+    one = run(task, tmp_path)
+    assert one.summary.n == 3
+    assert one.info.status == "incomplete"
+    (failed,) = open_run(one.path).failures()
+    assert says in msgspec.json.encode(failed).decode()
+    run(task, tmp_path)
+    assert len(ASKED) == 4, "the reply is stored, only the score is tried again"
+
+
+def test_a_judge_is_asked_through_snellen(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def judge(request: snellen.Generate) -> str:
+        asked.append(request.text())
+        return "yes" if "red" in request.text() else "no"
+
+    one = run("judged", tmp_path, judges=[judge])
+    assert len([text for text in asked if text.startswith("Is ")]) == 4
+    assert one.summary.headline.value == 25.0
+
+
+def test_without_a_judge_nothing_is_scored_and_the_run_says_so(tmp_path: Path) -> None:
+    one = run("judged", tmp_path)
+    assert one.summary.headline.value is None
+    assert any("name one with --judge" in notice for notice in one.summary.notices)
+
+
+def test_a_conversation_has_its_turns(tmp_path: Path) -> None:
+    assert run("turns", tmp_path).summary.headline.value == 75.0
+    assert len(ASKED) == 8
+
+
+def test_a_control_takes_the_pictures_away(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def blind(request: snellen.Generate) -> str:
+        seen.append(len(request.images()))
+        return "A"
+
+    one = run("plain", tmp_path, blind, variant=snellen.Variant(control="blind"))
+    assert set(seen) == {0}
+    assert one.summary.headline.value == 25.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "says"),
+    [
+        ("vlmevalkit/absent", DataError, "colours.tsv is not in /data: put it there; with the option network=yes"),
+        ("vlmevalkit/unknown", UsageError, "no task 'unknown'"),
+        ("vlmevalkit/lacking", UsageError, "prism"),
+        ("vlmevalkit/plain:colour=red", UsageError, "no option 'colour'"),
+        ("vlmevalkit/plain:video=loud", UsageError, "expected one of frames, file"),
+    ],
+)
+def test_what_cannot_be_opened_is_one_sentence(tmp_path: Path, spec: str, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        snellen.evaluate({"painter": painter}, spec, out=tmp_path, progress=False)
+
+
+def test_choices_that_the_tools_code_does_not_know_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not know --rule"):
+        run("plain", tmp_path, variant=snellen.Variant(rule="official"))
+
+
+def test_a_name_without_prefix_needs_no_worker() -> None:
+    assert benchmark.open_task.cache_info().currsize == 0
