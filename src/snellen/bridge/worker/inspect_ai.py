@@ -83,6 +83,8 @@ class InspectEvals:
         self._session.install()
         make = getattr(importlib.import_module(self._modules[task]), task)
         arguments = _read_options(task, make, options)
+        # Rows are shuffled by a seed that datasets takes from NumPy.
+        importlib.import_module("numpy").random.seed(SEED)
         with data_errors("inspect_evals", task):
             made = make(**arguments)
         return InspectTask(task, made, self._session, self.facts(), arguments)
@@ -106,12 +108,12 @@ class Session:
 
     def reply(self, messages: list[Any], tools: Sequence[Any], config: Any, is_judge: bool) -> str:
         """The text of a model. Raises where there is none yet."""
+        if tools:
+            return self._end(Needs("tools that a model calls, which the exchange does not carry"))
         if self.scoring:
             return self._judge(messages, config)
         if is_judge:
             return self._end(Needs("another model while the sample is asked, which the exchange does not carry"))
-        if tools:
-            return self._end(Needs("tools that the model calls, which the exchange does not carry"))
         if not self.replies:
             self.asked = (list(messages), config)
             return self._end(_Asked())

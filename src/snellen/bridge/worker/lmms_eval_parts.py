@@ -35,7 +35,8 @@ def _part(content: Any, folder: Path) -> dict[str, Any]:
         return {"type": "text", "text": content.text}
     if content.type == "image":
         return _picture(content.url, folder)
-    if content.type == "audio":
+    if content.type == "audio" or (isinstance(content.url, Mapping) and "array" in content.url):
+        # lmms-eval takes a sound that does not say what it is for a video.
         return _sound(content.url, folder)
     start, end = getattr(content, "start_time", None), getattr(content, "end_time", None)
     if isinstance(content.url, Mapping) or start is not None or end is not None:
