@@ -17,6 +17,7 @@
 #   make perf-compare BASE=COMMIT   what HEAD costs beside a commit, as ratios with intervals
 #   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
+#   make bridge  VLMEvalKit's benchmarks over the bridge against VLMEvalKit by itself, given both
 PYTHON ?= python3
 # Installed first, so that no other package pulls in another build of it.
 TORCH ?= torch==2.13.0
@@ -28,7 +29,7 @@ JAVA := $(shell command -v java)
 NGINX := $(shell PATH=$$PATH:/usr/sbin command -v nginx)
 CADDY := $(shell command -v caddy)
 
-.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java proxies clean
+.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential bridge lint types docs format perf perf-peers perf-compare browser java proxies clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -143,6 +144,10 @@ fuzz: $(VENV)/dev.ready
 # other hostile replies are drawn, and both sides judge them; nothing is stored.
 differential: $(VENV)/dev.ready
 	$(BIN)/python -m tests.differential $(if $(SEED),--seed $(SEED))
+
+# SNELLEN_VLMEVALKIT_CHECKOUT and SNELLEN_VLMEVALKIT_PYTHON name the tool and the Python of its environment.
+bridge: $(VENV)/dev.ready
+	$(BIN)/python -m tests.bridge.proof
 
 lint: $(VENV)/dev.ready
 	$(BIN)/ruff check .

@@ -35,6 +35,7 @@ LEAVES = set(MAY_IMPORT)
 MAY_IMPORT["benchmarks"] = LEAVES
 MAY_IMPORT["store"] = LEAVES
 MAY_IMPORT["engine"] = LEAVES | {"benchmarks", "store"}
+MAY_IMPORT["bridge"] = MAY_IMPORT["engine"] | {"engine"}
 MAY_IMPORT["data_sets"] = LEAVES | {"benchmarks", "store"}
 MAY_IMPORT["analysis"] = MAY_IMPORT["engine"] | {"engine"}
 MAY_IMPORT["taskmap"] = MAY_IMPORT["analysis"] | {"analysis"}
@@ -43,7 +44,7 @@ MAY_IMPORT["api"] = MAY_IMPORT["report"] | {"report"}
 MAY_IMPORT["tracking"] = MAY_IMPORT["api"] | {"api"}
 MAY_IMPORT["view"] = MAY_IMPORT["tracking"] | {"tracking"}
 MAY_IMPORT["mcp_server"] = MAY_IMPORT["view"] | {"view"}
-MAY_IMPORT["cli"] = MAY_IMPORT["mcp_server"] | {"mcp_server", "data_sets"}
+MAY_IMPORT["cli"] = MAY_IMPORT["mcp_server"] | {"mcp_server", "data_sets", "bridge"}
 ENTRANCES = {"__init__", "__main__"}
 
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}

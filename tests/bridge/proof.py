@@ -26,8 +26,8 @@ from tests.bridge.alone_vlmevalkit import judge_reply, pixels
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.registry import benchmark_sources
 from snellen.bridge.benchmark import worker_command
-from snellen.bridge.process import PeerFault, Worker, WorkerCommand, WorkerLost
-from snellen.bridge.protocol import Aggregated, Asked, SampleData, Scored, TaskFacts
+from snellen.bridge.process import PeerFault, PeerLost, PeerWorker, WorkerCommand
+from snellen.bridge.protocol import Aggregated, JudgeQuestion, SampleData, SampleScore, TaskFacts
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
 ALONE = Path(__file__).with_name("alone_vlmevalkit.py")
@@ -80,21 +80,21 @@ class Bridged:
 
     def __init__(self, command: WorkerCommand, jobs: list[Job], folder: Path) -> None:
         place(jobs, folder / "data")
-        settings = {**command.settings, "data": str(folder / "data")}
-        self._command, self._folder = command._replace(settings=settings), folder
-        self._worker: Worker | None = None
+        data = {"LMUData": str(folder / "data")}
+        self._command, self._folder = command._replace(variables=data), folder
+        self._worker: PeerWorker | None = None
 
     def run(self, job: Job, replies: list[str]) -> dict[str, Any]:
-        """What the bridge shows and counts. Raises PeerFault, WorkerLost."""
+        """What the bridge shows and counts. Raises PeerFault, PeerLost."""
         if self._worker is None or not self._worker.is_alive:
-            self._worker = Worker(self._command, self._folder)
+            self._worker = PeerWorker(self._command, self._folder)
         call = self._worker.call
         options = {"judge": "yes" if job.judged else "no", "checksum": "off"}
         facts = call(TaskFacts, "open", task=job.task, options=options, folder=str(self._folder / "media"))
         samples = [call(SampleData, "sample", index=index) for index in range(facts.count)]
         records = []
         for index, reply in enumerate(replies):
-            scored = call(Scored, "score", judge=_judge if job.judged else None, index=index, replies=[reply])
+            scored = call(SampleScore, "score", judge=_judge if job.judged else None, index=index, replies=[reply])
             records.append({"index": index, "replies": [reply], "state": scored.state})
         whole = call(Aggregated, "aggregate", judge=_judge if job.judged else None, records=records)
         return {
@@ -111,7 +111,7 @@ class Bridged:
             self._worker.close()
 
 
-def _judge(asked: Asked) -> str:
+def _judge(asked: JudgeQuestion) -> str:
     system = "".join(part.text for one in asked.messages if one.role == "system" for part in one.parts)
     said = "\n".join(p.text for one in asked.messages if one.role != "system" for p in one.parts if p.type == "text")
     return judge_reply(f"{system}\n{said}")
@@ -144,7 +144,7 @@ def prove(only: str = "") -> dict[str, dict[str, Any]]:
     command = worker_command("vlmevalkit", {})
     with tempfile.TemporaryDirectory(prefix="proof-") as temporary:
         root = Path(temporary)
-        lister = Worker(command, root / "list")
+        lister = PeerWorker(command, root / "list")
         names = {one["name"] for one in lister.call(dict[str, list[dict[str, Any]]], "tasks")["tasks"]}
         commit = lister.hello.commit
         lister.close()
@@ -175,9 +175,9 @@ def _prove_all(command: WorkerCommand, jobs: list[Job], folder: Path) -> dict[st
 def _prove_one(job: Job, alone: Mapping[str, Any], bridged: Bridged) -> dict[str, Any]:
     try:
         over = bridged.run(job, alone.get("replies") or [])
-    except (PeerFault, WorkerLost) as error:
+    except (PeerFault, PeerLost) as error:
         kind = error.fault.kind if isinstance(error, PeerFault) else "lost"
-        if kind == "judge":
+        if kind == "judge" or ("error" in alone and not job.judged):
             return {"came": "judge"}
         if "error" in alone:
             return {"came": "broken there", "why": alone["error"], "bridge": f"{kind}: {error}"[:300]}

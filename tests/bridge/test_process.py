@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from tests.bridge.conftest import ADAPTER, COMMAND
 
-from snellen.bridge.process import Limits, PeerFault, Session, Worker, WorkerCommand, WorkerLost
-from snellen.bridge.protocol import Aggregated, Asked, ListedTask, SampleData, Scored
+from snellen.bridge.process import PeerFault, PeerLost, PeerWorker, Session, WorkerCommand, WorkerLimits
+from snellen.bridge.protocol import Aggregated, JudgeQuestion, ListedTask, SampleData, SampleScore
 from snellen.core.errors import UsageError
 
 Open = Callable[[str], Session]
 
 
-def score(session: Session, index: int = 1, reply: str = "B", seconds: float = 60) -> Scored:
-    return session.call(Scored, "score", seconds=seconds, index=index, replies=[reply])
+def score(session: Session, index: int = 1, reply: str = "B", seconds: float = 60) -> SampleScore:
+    return session.call(SampleScore, "score", seconds=seconds, index=index, replies=[reply])
 
 
 def test_a_task_is_asked_and_scored(open_session: Open) -> None:
@@ -58,7 +58,7 @@ def test_an_error_of_the_tool_is_one_sentence_and_ends_nothing(open_session: Ope
 
 def test_a_worker_that_exits_is_lost_with_its_last_lines(open_session: Open) -> None:
     session = open_session("exits")
-    with pytest.raises(WorkerLost, match=r"has ended \(exit code 7\); its last lines: .*no more colours"):
+    with pytest.raises(PeerLost, match=r"has ended \(exit code 7\); its last lines: .*no more colours"):
         score(session)
     assert score(session, 0, "A").correct is True, "another one is started"
 
@@ -71,13 +71,13 @@ def test_a_worker_that_hangs_is_ended_in_time(open_session: Open) -> None:
     session = open_session("hangs")
     assert session.facts.count == 4
     before = time.monotonic()
-    with pytest.raises(WorkerLost, match="did not answer in time"):
+    with pytest.raises(PeerLost, match="did not answer in time"):
         score(session, seconds=1)
     assert time.monotonic() - before < 30
 
 
 def test_a_message_that_is_none_ends_the_worker(open_session: Open) -> None:
-    with pytest.raises(WorkerLost, match="'hello there', which is no message of the exchange"):
+    with pytest.raises(PeerLost, match="'hello there', which is no message of the exchange"):
         score(open_session("chatters"))
 
 
@@ -93,26 +93,26 @@ def test_a_judge_is_asked_and_its_answer_awaited(open_session: Open) -> None:
     with pytest.raises(PeerFault) as caught:
         score(session, 0, "crimson")
     assert caught.value.fault.kind == "judge"
-    asked: list[Asked] = []
+    asked: list[JudgeQuestion] = []
 
-    def answer(one: Asked) -> str:
+    def answer(one: JudgeQuestion) -> str:
         asked.append(one)
         return "Yes."
 
-    scored = session.call(Scored, "score", judge=answer, index=0, replies=["crimson"])
+    scored = session.call(SampleScore, "score", judge=answer, index=0, replies=["crimson"])
     assert scored.correct is True
     assert asked[0] == caught.value.fault.asks[0]
     assert asked[0].messages[0].parts[0].text == "Is 'crimson' red?"
 
 
 def test_its_processes_end_with_it(tmp_path: Path) -> None:
-    worker = Worker(COMMAND, tmp_path)
+    worker = PeerWorker(COMMAND, tmp_path)
     pid = worker._process.pid
     assert worker.call(dict[str, list[ListedTask]], "tasks")["tasks"][0].name == "plain"
     worker.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    with pytest.raises(WorkerLost, match="has been ended"):
+    with pytest.raises(PeerLost, match="has been ended"):
         worker.call(dict, "tasks")
 
 
@@ -120,14 +120,14 @@ def test_stopping_from_another_thread_ends_what_it_does(open_session: Open) -> N
     session = open_session("hangs")
     assert session.facts.count == 4
     threading.Timer(1.0, session.stop).start()
-    with pytest.raises(WorkerLost):
+    with pytest.raises(PeerLost):
         score(session)
 
 
 def test_a_killed_worker_is_named_by_its_signal(tmp_path: Path) -> None:
-    worker = Worker(COMMAND, tmp_path)
+    worker = PeerWorker(COMMAND, tmp_path)
     os.kill(worker._process.pid, signal.SIGKILL)
-    with pytest.raises(WorkerLost, match=r"SIGKILL"):
+    with pytest.raises(PeerLost, match=r"SIGKILL"):
         worker.call(dict, "tasks")
 
 
@@ -136,13 +136,13 @@ def test_the_memory_is_limited(tmp_path: Path) -> None:
     text = ADAPTER.read_text().replace("keys = {", "b = bytearray(1 << 31); keys = {")
     hungry.write_text(text)
     command = WorkerCommand("colours", sys.executable, {"module": str(hungry)})
-    worker = Worker(command, tmp_path, Limits(memory_mb=1024))
+    worker = PeerWorker(command, tmp_path, WorkerLimits(memory_mb=1024))
     worker.call(dict, "open", task="looks", folder=str(tmp_path / "media"))
     with pytest.raises(PeerFault, match="MemoryError"):
-        worker.call(Scored, "score", index=1, replies=["B"])
+        worker.call(SampleScore, "score", index=1, replies=["B"])
     worker.close()
 
 
 def test_a_python_that_is_not_there_is_the_users_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="/nowhere/python does not start"):
-        Worker(WorkerCommand("colours", "/nowhere/python", {}), tmp_path)
+        PeerWorker(WorkerCommand("colours", "/nowhere/python", {}), tmp_path)

@@ -16,14 +16,14 @@ from typing import Any, cast
 
 from snellen.benchmarks.declaration.peers import PEERS
 from snellen.benchmarks.protocol.judging import JUDGE
-from snellen.bridge.environment import find_python
-from snellen.bridge.flow import BridgedFlow, Question, media_refs
-from snellen.bridge.process import PeerFault, Session, WorkerCommand, WorkerLost
+from snellen.bridge.environment import find_checkout, find_python
+from snellen.bridge.flow import BridgedFlow, PutQuestion, media_refs
+from snellen.bridge.process import PeerFault, PeerLost, Session, WorkerCommand
 from snellen.bridge.protocol import NextTurn, SampleData, TaskFacts
 from snellen.bridge.scorer import SCORER, ScorerModel
 from snellen.bridge.summary import Whole
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, requires
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import DataError, UsageError, storage_errors
 from snellen.core.model import Modality
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -64,7 +64,7 @@ class BridgedTask:
     def __init__(self, session: Session, title: str) -> None:
         self.session, self._title = session, title
         self._samples: dict[int, SampleData] = {}
-        self._questions: dict[str, Question] = {}
+        self._questions: dict[str, PutQuestion] = {}
 
     @functools.cached_property
     def facts(self) -> TaskFacts:
@@ -75,7 +75,7 @@ class BridgedTask:
             kind = DataError if error.fault.kind == "data" else UsageError
             own = "" if error.fault.kind in ("data", "usage", "needs") else " has an error of its own: "
             raise kind(f"{self._title}{own or ': '}{error}{_advice(error, self.session)}") from error
-        except WorkerLost as error:
+        except PeerLost as error:
             raise UsageError(str(error)) from error
 
     def open(self) -> DataTable:
@@ -87,10 +87,10 @@ class BridgedTask:
         """The questions of rows. Raises DataError where the tool cannot make one."""
         for row in rows:
             data = self._sample_data(row.index)
-            self._questions[data.id] = Question(row.index, data.messages)
+            self._questions[data.id] = PutQuestion(row.index, data.messages)
             yield self._sample(data)
 
-    def find(self, sample: str) -> Question:
+    def find(self, sample: str) -> PutQuestion:
         """A question by the id of its sample."""
         if sample not in self._questions:
             for _ in self.samples(self.open()):
@@ -107,7 +107,7 @@ class BridgedTask:
                 self._samples[index] = self.session.call(SampleData, "sample", index=index)
             except PeerFault as error:
                 raise DataError(f"{self._title}: question {index + 1}: {error}") from error
-            except WorkerLost as error:
+            except PeerLost as error:
                 raise UsageError(str(error)) from error
         return self._samples[index]
 
@@ -125,7 +125,7 @@ class BridgedTask:
         )
 
 
-def bridged(peer: str, task: str) -> BenchmarkFactory:
+def bridge_factory(peer: str, task: str) -> BenchmarkFactory:
     """What builds the benchmark of a task of another tool, by a variant."""
     return partial(_build, peer, task)
 
@@ -167,7 +167,7 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         summarise=whole.summarise,
         extra_roles=(JUDGE,) if has_judge else (),
         own_roles={SCORER: lambda: scorer},
-        options={**TASK_OPTIONS, **dict.fromkeys(PLACE_OPTIONS, ())},
+        options=TASK_OPTIONS,
         rules=(),
         failures=failures,
         max_new_tokens=longest,
@@ -190,19 +190,24 @@ def worker_command(peer: str, place: Mapping[str, str]) -> WorkerCommand:
     """How the worker of a tool is started. Raises UsageError."""
     given: dict[str, Any] = {key: place.get(key) or peer_setting(peer, key) for key in PLACE_OPTIONS}
     network = given.pop("network") == "yes"
-    checkout = _folder(f"{peer}: checkout", given["checkout"])
+    checkout = _folder(f"{peer}: checkout", given["checkout"]) or find_checkout(peer)
     python = given["python"] or find_python(peer)
     data = _folder(f"{peer}: data", given["data"]) or _usual_data(peer)
     settings = {"checkout": checkout, "data": data, "network": network}
-    return WorkerCommand(MODULES[peer], str(python), {key: value for key, value in settings.items() if value})
+    variables = {"LMUData": data} if peer == "vlmevalkit" and data else {}
+    kept = {key: value for key, value in settings.items() if value}
+    return WorkerCommand(MODULES[peer], str(python), kept, variables)
 
 
 def _usual_data(peer: str) -> str | None:
     """Where the tool's users have its data."""
-    settings = Settings.from_environment()
     if peer != "vlmevalkit":
         return None
-    return str(settings.lmu_data or settings.cache / "bridge" / "LMUData")
+    settings = Settings.from_environment()
+    folder = settings.lmu_data or settings.cache / "bridge" / "LMUData"
+    with storage_errors("write", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
 
 
 def _folder(what: str, named: str | None) -> str | None:

@@ -36,7 +36,7 @@ class TaskGroup(Struct, frozen=True, omit_defaults=True):
     broken: str = ""
 
 
-class Catalogue(Struct, frozen=True):
+class TaskCatalogue(Struct, frozen=True):
     """The tasks of one tool."""
 
     version: str
@@ -54,13 +54,13 @@ class Catalogue(Struct, frozen=True):
 
 
 @functools.cache
-def read_catalogue(peer: str) -> Catalogue:
+def read_catalogue(peer: str) -> TaskCatalogue:
     """The stored tasks of a tool. Raises UsageError if there are none."""
     file = _FOLDER / f"{peer}.json"
     if not file.is_file():
         listed = ", ".join(sorted(path.stem for path in _FOLDER.glob("*.json")))
         raise UsageError(f"the tasks of {PEERS.get(peer, peer)} are not listed; those of {listed} are")
-    return msgspec.json.decode(file.read_bytes(), type=Catalogue)
+    return msgspec.json.decode(file.read_bytes(), type=TaskCatalogue)
 
 
 def peers_with(name: str) -> Mapping[str, str]:
@@ -74,7 +74,7 @@ def peers_with(name: str) -> Mapping[str, str]:
     return found
 
 
-def make_catalogue(version: str, commit: str | None, tasks: list[ListedTask]) -> Catalogue:
+def make_catalogue(version: str, commit: str | None, tasks: list[ListedTask]) -> TaskCatalogue:
     """A catalogue of what a worker lists."""
 
     def facts(task: ListedTask) -> tuple[Any, ...]:
@@ -85,7 +85,7 @@ def make_catalogue(version: str, commit: str | None, tasks: list[ListedTask]) ->
     for (modality, kind, judged, needs, broken), members in groupby(ordered, key=facts):
         names = tuple(task.name for task in members)
         groups.append(TaskGroup(names, modality, kind or None, judged, needs, broken))
-    return Catalogue(version, commit, tuple(groups))
+    return TaskCatalogue(version, commit, tuple(groups))
 
 
 def main(peer: str) -> None:
@@ -93,10 +93,10 @@ def main(peer: str) -> None:
     import tempfile
 
     from snellen.bridge.benchmark import worker_command
-    from snellen.bridge.process import Worker
+    from snellen.bridge.process import PeerWorker
 
     with tempfile.TemporaryDirectory() as folder:
-        worker = Worker(worker_command(peer, {}), Path(folder))
+        worker = PeerWorker(worker_command(peer, {}), Path(folder))
         tasks = worker.call(dict[str, list[ListedTask]], "tasks")["tasks"]
         catalogue = make_catalogue(worker.hello.version, worker.hello.commit, tasks)
         worker.close()

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from snellen.benchmarks.protocol.judged_flows import build_record
 from snellen.benchmarks.protocol.judging import JUDGE
-from snellen.bridge.protocol import Asked, MessageData, NextTurn, PartData, Scored
+from snellen.bridge.protocol import JudgeQuestion, MessageData, NextTurn, PartData, SampleScore
 from snellen.bridge.scorer import SCORER, ScoreReply, ScoreRequest, key_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import FileSource, Source
@@ -36,7 +36,7 @@ class Kept(Struct, frozen=True, omit_defaults=True):
     state: object = None
 
 
-class Question(NamedTuple):
+class PutQuestion(NamedTuple):
     """A question of the tool: its place in the task, and how it is put."""
 
     index: int
@@ -47,7 +47,7 @@ class BridgedFlow(NamedTuple):
     """What the flow of every sample needs."""
 
     task: str
-    find: Callable[[str], Question]
+    find: Callable[[str], PutQuestion]
     """A question by the id of its sample."""
     next_turn: Callable[[int, Sequence[str]], NextTurn] | None
     """What follows the replies so far, if conversations have several turns."""
@@ -88,10 +88,14 @@ class BridgedFlow(NamedTuple):
             if not isinstance(output, Generated):
                 failed = structs.replace(result, verdicts=(*verdicts, Verdict(SCORER, output)))
                 return build_record(sample, (failed,), failure_of=output)
-            reply = msgspec.json.decode(output.text, type=ScoreReply)
+            reply = _read_reply(output.text)
+            if isinstance(reply, Failure):
+                return build_record(sample, (result,), failure_of=reply)
             if reply.scored is not None:
                 verdicts.append(Verdict(SCORER, output, values=_numbers(reply.scored), text=reply.scored.answer))
-                return _scored(sample, structs.replace(result, verdicts=tuple(verdicts)), index, replies, reply.scored)
+                return _score_record(
+                    sample, structs.replace(result, verdicts=tuple(verdicts)), index, replies, reply.scored
+                )
             if not self.has_judge:
                 return build_record(sample, (result,), unscored="ungraded")
             for asked in reply.asks:
@@ -105,7 +109,15 @@ class BridgedFlow(NamedTuple):
         return build_record(sample, (structs.replace(result, verdicts=tuple(verdicts)),), failure_of=endless)
 
 
-def _ask_judge(asked: Asked, ref: Ref) -> Steps[Output]:
+def _read_reply(text: str) -> ScoreReply | Failure:
+    """What the scorer said; a plan is made with replies that say nothing."""
+    try:
+        return msgspec.json.decode(text, type=ScoreReply)
+    except msgspec.MsgspecError as error:
+        return Failure("request", f"the scorer's output cannot be read: {error}")
+
+
+def _ask_judge(asked: JudgeQuestion, ref: Ref) -> Steps[Output]:
     given = asked.generation
     settings = Generation(
         max_new_tokens=int(given.get("max_tokens") or given.get("max_new_tokens") or _JUDGE_TOKENS),
@@ -115,7 +127,7 @@ def _ask_judge(asked: Asked, ref: Ref) -> Steps[Output]:
     return (yield Generate(messages=as_messages(asked.messages), ref=ref, settings=settings, media=media, to=JUDGE))
 
 
-def _scored(sample: Sample, result: Pass, index: int, replies: Sequence[str], scored: Scored) -> Record:
+def _score_record(sample: Sample, result: Pass, index: int, replies: Sequence[str], scored: SampleScore) -> Record:
     """The record of a sample that the tool's code has scored; without a right or wrong of one row it
     has values alone."""
     values = _numbers(scored)
@@ -139,7 +151,7 @@ def _scored(sample: Sample, result: Pass, index: int, replies: Sequence[str], sc
     return structs.replace(record, metadata={**record.metadata, KEPT: msgspec.json.encode(kept).decode()})
 
 
-def _numbers(scored: Scored) -> dict[str, float]:
+def _numbers(scored: SampleScore) -> dict[str, float]:
     return {name: float(value) for name, value in scored.values.items() if value is not None}
 
 
@@ -168,14 +180,14 @@ def with_media(messages: Sequence[MessageData], media: Sequence[MediaRef]) -> tu
     count = sum(len(message.media()) for message in built)
     shown = [Media(ref.kind, ref.digest) for ref in media]
     in_place = iter(shown if len(shown) == count else ())
-    changed = [Message(one.role, tuple(_replaced(one.parts, in_place))) for one in built]
+    changed = [Message(one.role, tuple(_replace_media(one.parts, in_place))) for one in built]
     if shown and len(shown) != count:
         at = next((place for place, one in enumerate(changed) if one.role == "user"), 0)
         changed[at] = Message(changed[at].role, (*shown, *changed[at].parts))
     return tuple(changed)
 
 
-def _replaced(parts: Sequence[Part], media: Iterator[Media]) -> Iterator[Part]:
+def _replace_media(parts: Sequence[Part], media: Iterator[Media]) -> Iterator[Part]:
     for part in parts:
         if isinstance(part, Text):
             yield part

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from snellen.bridge import protocol
-from snellen.bridge.protocol import PROTOCOL, Asked, Fault, Hello, ProtocolError, read_line, read_result
+from snellen.bridge.protocol import PROTOCOL, JudgeQuestion, PeerError, PeerFacts, ProtocolError, read_line, read_result
 from snellen.core.errors import UsageError, storage_errors
 from snellen.core.terminal_text import escape_controls
 from snellen.settings import worker_variables
@@ -29,11 +30,11 @@ _TAIL_LINES = 8
 _END_SECONDS = 2.0
 T = TypeVar("T")
 
-JudgeAnswer = Callable[[Asked], str | None]
+JudgeAnswer = Callable[[JudgeQuestion], str | None]
 """The judge's text for what a worker asks; None if it is not known yet."""
 
 
-class Limits(NamedTuple):
+class WorkerLimits(NamedTuple):
     """Of one worker."""
 
     start_seconds: float = 600.0
@@ -55,12 +56,12 @@ class Limits(NamedTuple):
 class PeerFault(Exception):
     """The worker answered with an error: its kind, and one sentence."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: PeerError) -> None:
         super().__init__(fault.message)
         self.fault = fault
 
 
-class WorkerLost(Exception):
+class PeerLost(Exception):
     """The worker ended, did not answer in time, or wrote what is no message; the sentence ends with
     its last lines."""
 
@@ -74,13 +75,15 @@ class WorkerCommand(NamedTuple):
     """The Python of the tool's environment."""
     settings: Mapping[str, Any]
     """Of the adapter: `checkout`, `data`, `network`, ..."""
+    variables: Mapping[str, str] = {}
+    """What its environment has besides."""
 
 
-class Worker:
+class PeerWorker:
     """One process. Calls of several threads are done one after another."""
 
-    def __init__(self, command: WorkerCommand, folder: Path, limits: Limits = Limits()) -> None:  # noqa: B008 - frozen
-        """Start it; its log and home are in `folder`. Raises WorkerLost, UsageError."""
+    def __init__(self, command: WorkerCommand, folder: Path, limits: WorkerLimits = WorkerLimits()) -> None:  # noqa: B008 - frozen
+        """Start it; its log and home are in `folder`. Raises PeerLost, UsageError."""
         self.command, self.limits = command, limits
         self._lock = threading.RLock()
         self._number = 0
@@ -91,10 +94,10 @@ class Worker:
             self._home = tempfile.TemporaryDirectory(prefix="home-", dir=folder, ignore_cleanup_errors=True)
         self._process = self._spawn()
         atexit.register(self.close)
-        self.hello = self.call(Hello, "hello", seconds=limits.start_seconds)
+        self.hello = self.call(PeerFacts, "hello", seconds=limits.start_seconds)
         if self.hello.protocol != PROTOCOL:
             self.close()
-            raise WorkerLost(f"{command.peer}: its worker speaks protocol {self.hello.protocol}, not {PROTOCOL}")
+            raise PeerLost(f"{command.peer}: its worker speaks protocol {self.hello.protocol}, not {PROTOCOL}")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         requests, self._requests = os.pipe()
@@ -107,7 +110,7 @@ class Worker:
             with self.log.open("ab") as log:
                 return subprocess.Popen(
                     [self.command.python, "-I", "-B", "-u", str(MAIN_FILE), json.dumps(settings)],
-                    env=worker_variables(self._home.name, network=network),
+                    env={**worker_variables(self._home.name, network=network), **self.command.variables},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -140,7 +143,7 @@ class Worker:
         judge: JudgeAnswer | None = None,
         **arguments: Any,
     ) -> T:
-        """Ask for something and wait for the result. Raises PeerFault, and WorkerLost, after which
+        """Ask for something and wait for the result. Raises PeerFault, and PeerLost, after which
         the worker has ended."""
         deadline = time.monotonic() + (seconds or self.limits.call_seconds)
         with self._lock:
@@ -157,7 +160,7 @@ class Worker:
             except (ProtocolError, OSError) as error:
                 raise self._lose(str(error)) from error
             except BaseException as error:
-                if not isinstance(error, PeerFault | WorkerLost):
+                if not isinstance(error, PeerFault | PeerLost):
                     # Ctrl-C: what it would still answer is the answer to nothing.
                     self.close()
                 raise
@@ -188,13 +191,13 @@ class Worker:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._requests < 0:
-            raise WorkerLost(f"the worker of {self.command.peer} has been ended")
+            raise PeerLost(f"the worker of {self.command.peer} has been ended")
         data = msgspec.json.encode(message) + b"\n"
         while data:
             data = data[os.write(self._requests, data) :]
 
     def _read_line(self, deadline: float) -> bytes:
-        """The next line. Raises WorkerLost."""
+        """The next line. Raises PeerLost."""
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             searched = len(self._buffer)
@@ -213,13 +216,13 @@ class Worker:
         del self._buffer[: end + 1]
         return line
 
-    def _answer(self, asked: protocol.Reply, judge: JudgeAnswer | None) -> None:
-        question = Asked(asked.messages, asked.role, asked.generation)
+    def _answer(self, asked: protocol.WorkerReply, judge: JudgeAnswer | None) -> None:
+        question = JudgeQuestion(asked.messages, asked.role, asked.generation)
         text = judge(question) if judge is not None else None
         known = {"pending": True} if text is None else {"text": text}
         self._send({"answer": asked.ask, **known})
 
-    def _lose(self, what: str) -> WorkerLost:
+    def _lose(self, what: str) -> PeerLost:
         """End it, and say why."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
@@ -228,7 +231,7 @@ class Worker:
         self.close()
         said = " | ".join(self.tail(_TAIL_LINES))
         last = f"; its last lines: {said}" if said else ""
-        return WorkerLost(f"the worker of {self.command.peer} {what}{end}{last}; its log is {self.log}")
+        return PeerLost(f"the worker of {self.command.peer} {what}{end}{last}; its log is {self.log}")
 
 
 def _describe_exit(code: int) -> str:
@@ -244,17 +247,17 @@ class Session:
     def __init__(self, command: WorkerCommand, task: str, options: Mapping[str, str], folder: Path) -> None:
         self.command, self.task, self.options, self.folder = command, task, dict(options), folder
         self._lock = threading.RLock()
-        self._worker: Worker | None = None
+        self._worker: PeerWorker | None = None
         self._facts: protocol.TaskFacts | None = None
         self._is_stopped = False
 
     @property
-    def hello(self) -> Hello:
+    def hello(self) -> PeerFacts:
         return self._open_worker().hello
 
     @property
     def facts(self) -> protocol.TaskFacts:
-        """Of the task. Opens it. Raises PeerFault, WorkerLost."""
+        """Of the task. Opens it. Raises PeerFault, PeerLost."""
         self._open_worker()
         assert self._facts is not None
         return self._facts
@@ -266,7 +269,7 @@ class Session:
         with self._lock:
             try:
                 return self._open_worker().call(kind, name, seconds=seconds, judge=judge, **given)
-            except WorkerLost:
+            except PeerLost:
                 if self._is_stopped:
                     raise
             return self._open_worker().call(kind, name, seconds=seconds, judge=judge, **given)
@@ -284,11 +287,14 @@ class Session:
         if worker is not None:
             worker.close()
 
-    def _open_worker(self) -> Worker:
+    def _open_worker(self) -> PeerWorker:
         with self._lock:
             if self._worker is None or not self._worker.is_alive:
                 self.close()
-                worker = Worker(self.command, self.folder)
+                if self._facts is None:
+                    # Importing such a tool may take a minute.
+                    print(f"loading {self.task} with {self.command.peer}'s own code ...", file=sys.stderr, flush=True)
+                worker = PeerWorker(self.command, self.folder)
                 try:
                     facts = worker.call(
                         protocol.TaskFacts,
@@ -303,6 +309,6 @@ class Session:
                     raise
                 if self._facts is not None and facts.digest != self._facts.digest:
                     worker.close()
-                    raise WorkerLost(f"the data of {self.task} have changed while it ran")
+                    raise PeerLost(f"the data of {self.task} have changed while it ran")
                 self._worker, self._facts = worker, facts
             return self._worker

@@ -23,7 +23,7 @@ class ProtocolError(Exception):
     """A worker wrote something that is no message of the exchange."""
 
 
-class Hello(Struct, frozen=True):
+class PeerFacts(Struct, frozen=True):
     """Who answers."""
 
     protocol: int
@@ -108,7 +108,7 @@ class NextTurn(Struct, frozen=True):
     messages: tuple[MessageData, ...] = ()
 
 
-class Asked(Struct, frozen=True):
+class JudgeQuestion(Struct, frozen=True):
     """What the tool asks a judge."""
 
     messages: tuple[MessageData, ...]
@@ -116,7 +116,7 @@ class Asked(Struct, frozen=True):
     generation: dict[str, Any] = {}
 
 
-class Scored(Struct, frozen=True, omit_defaults=True):
+class SampleScore(Struct, frozen=True, omit_defaults=True):
     """What the tool's code makes of the replies to one sample."""
 
     values: dict[str, float | bool | None] = {}
@@ -147,30 +147,30 @@ class Aggregated(Struct, frozen=True, omit_defaults=True):
     """The highest value of a metric, where the tool says it: 1 or 100."""
 
 
-class Fault(Struct, frozen=True):
+class PeerError(Struct, frozen=True):
     """Why there is no result, in one sentence."""
 
     kind: FaultKind
     message: str
     trace: str = ""
-    asks: tuple[Asked, ...] = ()
+    asks: tuple[JudgeQuestion, ...] = ()
 
 
-class Reply(Struct, frozen=True):
+class WorkerReply(Struct, frozen=True):
     id: int | None = None
     ask: int | None = None
     result: msgspec.Raw = msgspec.Raw()
-    error: Fault | None = None
+    error: PeerError | None = None
     messages: tuple[MessageData, ...] = ()
     role: str = "judge"
     generation: dict[str, Any] = {}
 
 
 T = TypeVar("T")
-_decoder = msgspec.json.Decoder(Reply)
+_decoder = msgspec.json.Decoder(WorkerReply)
 
 
-def read_line(line: bytes) -> Reply:
+def read_line(line: bytes) -> WorkerReply:
     """A line of a worker. Raises ProtocolError."""
     try:
         reply = _decoder.decode(line)
@@ -181,7 +181,7 @@ def read_line(line: bytes) -> Reply:
     return reply
 
 
-def read_result(reply: Reply, kind: type[T]) -> T:
+def read_result(reply: WorkerReply, kind: type[T]) -> T:
     """The result of a reply. Raises ProtocolError."""
     try:
         return msgspec.convert(msgspec.json.decode(bytes(reply.result) or b"null"), kind)

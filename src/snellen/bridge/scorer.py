@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from snellen.bridge.process import PeerFault, Session, WorkerLost
-from snellen.bridge.protocol import Asked, Scored
+from snellen.bridge.process import PeerFault, PeerLost, Session
+from snellen.bridge.protocol import JudgeQuestion, SampleScore
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
@@ -40,11 +40,11 @@ class ScoreRequest(Struct, frozen=True):
 class ScoreReply(Struct, frozen=True, omit_defaults=True):
     """The text of its output: a score, or what a judge must answer first."""
 
-    scored: Scored | None = None
-    asks: tuple[Asked, ...] = ()
+    scored: SampleScore | None = None
+    asks: tuple[JudgeQuestion, ...] = ()
 
 
-def key_of(asked: Asked) -> str:
+def key_of(asked: JudgeQuestion) -> str:
     """A name for a question to a judge: media count by their content, wherever they lie."""
     named = [
         (message.role, [(part.type, part.text, Path(part.path).name) for part in message.parts])
@@ -77,12 +77,12 @@ class ScorerModel(ModelDefaults):
         asked = msgspec.json.decode(request.text(), type=ScoreRequest)
         given: dict[str, Any] = {"index": asked.index, "replies": asked.replies}
         try:
-            scored = self._session.call(Scored, "score", judge=lambda one: asked.judged.get(key_of(one)), **given)
+            scored = self._session.call(SampleScore, "score", judge=lambda one: asked.judged.get(key_of(one)), **given)
         except PeerFault as error:
             if error.fault.kind == "judge":
                 return _as_output(ScoreReply(asks=error.fault.asks))
             return Failure("request", f"{self._session.command.peer} cannot score this reply: {error}")
-        except WorkerLost as error:
+        except PeerLost as error:
             return Failure("request", str(error))
         return _as_output(ScoreReply(scored))
 

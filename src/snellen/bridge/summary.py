@@ -12,7 +12,7 @@ import msgspec
 from msgspec import structs
 
 from snellen.bridge.flow import Kept
-from snellen.bridge.process import PeerFault, Session, WorkerLost
+from snellen.bridge.process import PeerFault, PeerLost, Session
 from snellen.bridge.protocol import Aggregated
 from snellen.core.atomic_write import save
 from snellen.core.model import Identity
@@ -56,12 +56,12 @@ class Whole(NamedTuple):
             return structs.replace(summary, notices=(*summary.notices, why))
         try:
             return self._with_whole(summary, self.aggregate(kept), len(kept))
-        except (PeerFault, WorkerLost) as error:
+        except (PeerFault, PeerLost) as error:
             why = f"{self.title} gives no numbers of the whole: {error}"
             return structs.replace(summary, notices=(*summary.notices, why))
 
     def aggregate(self, kept: Sequence[Kept]) -> Aggregated:
-        """The tool's numbers for these samples. Raises PeerFault, WorkerLost."""
+        """The tool's numbers for these samples. Raises PeerFault, PeerLost."""
         given = [{"index": one.index, "replies": one.replies, "state": one.state} for one in kept]
         given.sort(key=lambda one: int(str(one["index"])))
         content = msgspec.json.encode((self.identity.digest(), given), order="sorted")

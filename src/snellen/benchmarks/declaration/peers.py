@@ -32,7 +32,7 @@ def parse_peer_name(name: str) -> PeerName | None:
 
 def bridged_factory(name: PeerName) -> BenchmarkFactory:
     """What builds a benchmark of another tool."""
-    factory: Callable[[str, str], BenchmarkFactory] = importlib.import_module(f"{_BRIDGE}.benchmark").bridged
+    factory: Callable[[str, str], BenchmarkFactory] = importlib.import_module(f"{_BRIDGE}.benchmark").bridge_factory
     return factory(name.peer, name.task)
 
 

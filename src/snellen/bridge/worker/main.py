@@ -79,7 +79,7 @@ AskJudge = Callable[..., str]
 Raises JudgeFailed. Any thread may call it."""
 
 
-class Task(Protocol):
+class OpenTask(Protocol):
     """One benchmark, loaded."""
 
     def facts(self) -> dict[str, Any]: ...
@@ -101,7 +101,7 @@ class Peer(Protocol):
 
     def tasks(self) -> Sequence[Mapping[str, Any]]: ...
 
-    def open(self, task: str, options: Mapping[str, str], folder: Path) -> Task: ...
+    def open(self, task: str, options: Mapping[str, str], folder: Path) -> OpenTask: ...
 
 
 # What adapters use -------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class Loop:
         """Serve until `close`, or until the other end is closed."""
         threading.Thread(target=self._read, daemon=True).start()
         peer: Peer | None = None
-        tasks: dict[str, Task] = {}
+        tasks: dict[str, OpenTask] = {}
         while True:
             request = self._calls.get()
             if request["call"] == "close":
@@ -255,7 +255,7 @@ def end_group() -> None:
     os._exit(0)
 
 
-def _call(peer: Peer, tasks: dict[str, Task], request: Mapping[str, Any]) -> Mapping[str, Any]:
+def _call(peer: Peer, tasks: dict[str, OpenTask], request: Mapping[str, Any]) -> Mapping[str, Any]:
     call = request["call"]
     if call == "hello":
         python = ".".join(map(str, sys.version_info[:3]))

@@ -16,20 +16,19 @@ import hashlib
 import importlib
 import importlib.abc
 import importlib.machinery
-import json
 import math
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .main import AskJudge, DataMissing, Fault, JudgeFailed, Needs, UsageProblem, file_part, plain
+from .absent import absent_packages, import_tool, watch
+from .main import AskJudge, DataMissing, Fault, UsageProblem
+from .vlmevalkit_messages import judge_class, judge_key, messages_of
 
 MODELS = ("vlmeval.vlm", "vlmeval.config")
 """Parts of the tool that load models of its own, which no benchmark needs."""
@@ -43,99 +42,13 @@ ROTATION = 1_000_000
 _KINDS = {"MCQ": "choice", "MCQ_MMMU_Pro": "choice", "Y/N": "yes_no", "VQA": "open", "Caption": "open"}
 _LABELS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _GROUPS = ("category", "l2-category", "l2_category", "split", "task", "type", "task_type", "domain", "subset", "level")
-_MEDIA = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp", ".gif": "gif", ".bmp": "bmp"}
 _ACCURACY = frozenset({"acc", "accuracy"})
-_JUDGE_SETTINGS = ("temperature", "max_tokens")
 _MOST_TEXT = 20_000
-_KEY_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
 
 def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> VLMEvalKit:
     """The tool of a checkout (`settings["checkout"]`), or the installed one."""
     return VLMEvalKit(ask_judge, settings)
-
-
-# Packages that are not installed -----------------------------------------------------------------
-
-
-class _Absent:
-    """Any name of a package that is not installed. While the tool is imported it may be subclassed
-    and decorate; once a call uses it, the call ends with `Needs`."""
-
-    package = ""
-
-    def __new__(cls, *given: object, **named: object) -> Any:
-        if _STAND_INS.is_sealed:
-            _STAND_INS.used.add(cls.package)
-            raise Needs(f"the package {cls.package!r} is not installed, and this task uses it")
-        if len(given) == 1 and not named and isinstance(given[0], type | types.FunctionType):
-            return given[0]
-        return object.__new__(cls)
-
-    def __init__(self, *given: object, **named: object) -> None:
-        pass
-
-    def __call__(self, *given: object, **named: object) -> Any:
-        return type(self)(*given, **named)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _absent(name, self.package)
-
-
-def _absent(name: str, package: str) -> Any:
-    return type(name, (_Absent,), {"package": package})
-
-
-class _AbsentModule(types.ModuleType):
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        # The tool's own tables of models are read when it is imported: there are none here.
-        made = {} if self.__name__ in MODELS else _absent(name, self.__name__.partition(".")[0])
-        setattr(self, name, made)
-        return made
-
-
-class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Makes packages importable that are not there, so that data sets without a need of them can be
-    used. Only packages whose absence ends the tool's import get one."""
-
-    def __init__(self) -> None:
-        self.names = set(MODELS)
-        self.used: set[str] = set()
-        self.is_sealed = False
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if any(fullname == name or fullname.startswith(f"{name}.") for name in self.names):
-            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        return None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return _AbsentModule(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        module.__path__ = []
-
-
-_STAND_INS = _StandIns()
-
-
-def _import_tool() -> None:
-    """Import `vlmeval.dataset`, with stand-ins for what its import lacks."""
-    sys.meta_path.insert(0, _STAND_INS)
-    while True:
-        try:
-            importlib.import_module("vlmeval.dataset")
-            importlib.import_module("vlmeval.dataset.video_dataset_config")
-            break
-        except ModuleNotFoundError as error:
-            missing = (error.name or "").partition(".")[0]
-            if missing in {"", "vlmeval"} | _STAND_INS.names:
-                raise Needs(f"VLMEvalKit cannot be imported: {error}") from error
-            _STAND_INS.names.add(missing)
-    _STAND_INS.is_sealed = True
 
 
 # The tool ----------------------------------------------------------------------------------------
@@ -152,14 +65,10 @@ class VLMEvalKit:
             if not (self._checkout / "vlmeval" / "dataset").is_dir():
                 raise UsageProblem(f"{self._checkout} is no checkout of VLMEvalKit: it has no folder vlmeval/dataset")
             sys.path.insert(0, str(self._checkout))
-        root = Path(settings.get("data") or Path.home() / "LMUData")
-        root.mkdir(parents=True, exist_ok=True)
-        os.environ["LMUData"] = str(root)  # noqa: SIM112 - its name there
-        self.root = root
         _keep_env_files_closed()
-        _import_tool()
-        for name in [name for name in os.environ if any(word in name.upper() for word in _KEY_WORDS)]:
-            del os.environ[name]
+        modules = ("vlmeval.dataset", "vlmeval.dataset.video_dataset_config")
+        import_tool("VLMEvalKit", modules, "vlmeval", MODELS)
+        self.root = Path(importlib.import_module("vlmeval.smp").LMUDataRoot())
         if not self._network:
             _patch("download_file", self._refuse_download)
 
@@ -172,7 +81,7 @@ class VLMEvalKit:
             "version": str(getattr(vlmeval, "__version__", "")),
             "commit": _commit(self._checkout),
             "data": str(self.root),
-            "absent": sorted(_STAND_INS.names - set(MODELS)),
+            "absent": absent_packages(),
         }
 
     def tasks(self) -> list[dict[str, Any]]:
@@ -190,7 +99,7 @@ class VLMEvalKit:
             listed.setdefault(name, _task_facts(name, build.func if isinstance(build, partial) else build))
         return list(listed.values())
 
-    def open(self, task: str, options: Mapping[str, str], folder: Path) -> Task:
+    def open(self, task: str, options: Mapping[str, str], folder: Path) -> VLMEvalKitTask:
         """Load a data set. Options: `judge` (`yes` or `no`), `video` (`frames` or `file`), and
         `checksum` (`off` takes files that are not the published ones).
         Raises UsageProblem, DataMissing."""
@@ -203,13 +112,13 @@ class VLMEvalKit:
         if options.get("checksum") == "off":
             checksum = importlib.import_module("vlmeval.smp").md5
             _patch("md5", lambda text: _AnyChecksum(checksum(text)))
-        return Task(task, self._load(task), options, folder, self)
+        return VLMEvalKitTask(task, self._load(task), options, folder, self)
 
     def _load(self, task: str) -> Any:
         from vlmeval.dataset import build_dataset
 
         try:
-            with self.watch_stand_ins():
+            with watch():
                 dataset = build_dataset(task)
         except Fault:
             raise
@@ -236,15 +145,6 @@ class VLMEvalKit:
             f"{wanted} is not in {Path(filename).parent if filename else self.root}: put it there{source}"
         )
 
-    @contextlib.contextmanager
-    def watch_stand_ins(self) -> Iterator[None]:
-        """Raise Needs if what ran used a package that is not there, even if the tool caught that."""
-        _STAND_INS.used.clear()
-        yield
-        if _STAND_INS.used:
-            names = ", ".join(sorted(_STAND_INS.used))
-            raise Needs(f"the package {names} is not installed, and this task uses it")
-
     def judge(self, known: dict[str, str]) -> Callable[..., Any]:
         """A `build_judge` whose models ask Snellen's judge; `known` has the answers by digest, and
         takes those that come."""
@@ -253,57 +153,17 @@ class VLMEvalKit:
             # Imported with the first judge: the package of all its clients takes seconds.
             base = importlib.import_module("vlmeval.api.base").BaseAPI
             named.pop("nproc", None)
-            return _judge_class(base)(partial(self._answer, known), **named)
+            return judge_class(base, _STATE.folder)(partial(self._answer, known), **named)
 
         return build
 
     def _answer(self, known: dict[str, str], messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
         """Raises JudgeFailed."""
-        key = _judge_key(messages, settings)
+        key = judge_key(messages, settings)
         if key not in known:
             known[key] = self._ask_judge(messages, settings)
         _STATE.asked[key] = known[key]
         return known[key]
-
-
-def _judge_class(base: Any) -> Any:
-    """A model of the tool that asks Snellen's judge. It takes messages as all of them do, and
-    retries nothing."""
-
-    class Judge(base):  # type: ignore[misc]
-        is_api = True
-
-        def __init__(self, ask: Callable[..., str], model: str = "", **named: Any) -> None:
-            given = {"retry", "wait", "system_prompt", "verbose", "fail_msg"} & named.keys()
-            super().__init__(**{name: named[name] for name in given})
-            self.ask, self.model, self.model_name = ask, model, model
-            self.settings = {name: named[name] for name in _JUDGE_SETTINGS if name in named}
-
-        def working(self) -> bool:
-            return True
-
-        def generate(self, message: Any, **named: Any) -> str:
-            if self.check_content(message) == "listdict":
-                message = self.preprocess_message_with_role([dict(one) for one in message])
-            return self._answer(self.preproc_content(message), named)
-
-        def generate_inner(self, inputs: Any, **named: Any) -> tuple[int, str, str]:
-            inputs = [inputs] if isinstance(inputs, str) else inputs
-            parts = [{"type": "text", "value": one} if isinstance(one, str) else one for one in inputs]
-            answer = self._answer(parts, named)
-            return int(answer == self.fail_msg), answer, ""
-
-        def _answer(self, parts: Any, named: Mapping[str, Any]) -> str:
-            settings = {**self.settings, **{key: named[key] for key in _JUDGE_SETTINGS if key in named}}
-            messages = _messages(parts, _STATE.folder)
-            if self.system_prompt:
-                messages.insert(0, {"role": "system", "parts": [{"type": "text", "text": self.system_prompt}]})
-            try:
-                return str(self.ask(messages, settings))
-            except JudgeFailed:
-                return str(self.fail_msg)
-
-    return Judge
 
 
 class _Shared:
@@ -341,7 +201,7 @@ class _AnyChecksum(str):
     __hash__ = str.__hash__
 
 
-class Task:
+class VLMEvalKitTask:
     """One data set, loaded."""
 
     def __init__(self, task: str, dataset: Any, options: Mapping[str, str], folder: Path, tool: VLMEvalKit) -> None:
@@ -386,7 +246,7 @@ class Task:
             return None
         gold = self._data.iloc[0].get("answer")
         try:
-            table = self._answered([0], [[str(gold)]])
+            table = self._answer_table([0], [[str(gold)]])
             if self._rotates:
                 table["index"] = [int(one) % ROTATION for one in table["index"]]
             return self._evaluate(table, _Silence()).headline
@@ -396,16 +256,16 @@ class Task:
     def sample(self, index: int) -> dict[str, Any]:
         """Its question as VLMEvalKit puts it, and what its row says of it."""
         row = self._row(index)
-        with self._tool.watch_stand_ins():
+        with watch():
             struct = self._build_prompt(index)
         if struct is None:
             raise Fault(f"VLMEvalKit builds no prompt for row {self._ids[index]} of {self.name}")
         if self._type == "MT":
-            messages = _messages(struct[0]["content"], self._folder)
+            messages = messages_of(struct[0]["content"], self._folder)
         else:
-            messages = _messages(struct, self._folder)
+            messages = messages_of(struct, self._folder)
         cells = {str(name): value for name, value in row.items() if _is_cell(name, value)}
-        return {"id": self._ids[index], "messages": messages, **self._described(cells), "row": cells}
+        return {"id": self._ids[index], "messages": messages, **self._describe_row(cells), "row": cells}
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         """The conversation after these replies."""
@@ -414,14 +274,14 @@ class Task:
             return {"done": True}
         messages: list[dict[str, Any]] = []
         for turn, reply in enumerate(replies):
-            messages += _messages(struct[2 * turn]["content"], self._folder)
+            messages += messages_of(struct[2 * turn]["content"], self._folder)
             messages.append({"role": "assistant", "parts": [{"type": "text", "text": reply}]})
-        return {"messages": [*messages, *_messages(struct[2 * len(replies)]["content"], self._folder)]}
+        return {"messages": [*messages, *messages_of(struct[2 * len(replies)]["content"], self._folder)]}
 
     def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         """The verdict of `evaluate` on this row alone."""
         known: dict[str, str] = {}
-        table = self._answered([index], [replies])
+        table = self._answer_table([index], [replies])
         if self._rotates:
             # Alone, a rotation is a question of its own.
             table["index"] = [int(one) % ROTATION for one in table["index"]]
@@ -445,7 +305,7 @@ class Task:
         records = sorted(records, key=lambda one: one["index"])
         known = {str(key): str(text) for one in records for key, text in (one.get("state") or {}).get("judged", ())}
         indexes = [one["index"] for one in records]
-        evaluated = self._evaluate(self._answered(indexes, [one["replies"] for one in records]), known)
+        evaluated = self._evaluate(self._answer_table(indexes, [one["replies"] for one in records]), known)
         places = {str(self._data["index"][index]): index for index in indexes}
         values = [
             {"index": places[name], "values": {evaluated.column: verdict}}
@@ -465,7 +325,7 @@ class Task:
             return self.dataset.build_prompt(index, video_llm=self._shows_files)
         return self.dataset.build_prompt(self._row(index))
 
-    def _described(self, cells: Mapping[str, Any]) -> dict[str, Any]:
+    def _describe_row(self, cells: Mapping[str, Any]) -> dict[str, Any]:
         """Gold, options, kind and groups, as far as the columns of the file say them."""
         told: dict[str, Any] = {}
         kind = _KINDS.get(self._type or "")
@@ -484,7 +344,7 @@ class Task:
             told["groups"] = groups
         return told
 
-    def _answered(self, indexes: Sequence[int], replies: Sequence[Sequence[str]]) -> Any:
+    def _answer_table(self, indexes: Sequence[int], replies: Sequence[Sequence[str]]) -> Any:
         """The table that the inference loop writes: the rows with `prediction`, without pictures."""
         table = self._data.iloc[list(indexes)].copy()
         said = [list(one) if self._type == "MT" else str(one[0]) for one in replies]
@@ -503,7 +363,7 @@ class Task:
             file = get_pred_file_path(str(folder), "snellen", self.name, use_env_format=True)
             dump(table, file)
             before = set(folder.rglob("*"))
-            with self._tool.watch_stand_ins():
+            with watch():
                 returned = self.dataset.evaluate(file, **kwargs)
             return _read(self.dataset, returned, folder, before)
         finally:
@@ -585,55 +445,6 @@ def _number(cell: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return value if math.isfinite(value) else None
-
-
-# Messages ----------------------------------------------------------------------------------------
-
-
-def _messages(struct: Any, folder: Path) -> list[dict[str, Any]]:
-    """Messages of the exchange from those of VLMEvalKit: a text, or parts with `type`, `value` and
-    perhaps `role`. Parts of one role that follow each other are one message."""
-    parts = [struct] if isinstance(struct, str | dict) else list(struct)
-    messages: list[dict[str, Any]] = []
-    for part in parts:
-        given = _as_part(part)
-        role = given.get("role", "user")
-        if not messages or messages[-1]["role"] != role:
-            messages.append({"role": role, "parts": []})
-        messages[-1]["parts"].append(_part(given, folder))
-    return messages
-
-
-def _as_part(part: Any) -> Mapping[str, Any]:
-    """A text that names a file is that file, as the tool's models take it."""
-    from vlmeval.smp import parse_file
-
-    if not isinstance(part, str):
-        return dict(part)
-    mime, path = parse_file(part)
-    if mime in (None, "unknown"):
-        return {"type": "text", "value": part}
-    return {"type": mime.partition("/")[0], "value": path}
-
-
-def _part(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    kind, value = given["type"], given["value"]
-    if kind == "text":
-        return {"type": "text", "text": str(value)}
-    if str(value).startswith("data:"):
-        from vlmeval.smp import parse_file
-
-        value = parse_file(value)[1]
-    path = Path(str(value).removeprefix("file://"))
-    if not path.is_file():
-        raise DataMissing(f"the {kind} {value} is not there")
-    subtype = _MEDIA.get(path.suffix.lower(), path.suffix.lower().lstrip("."))
-    return file_part(folder, kind, path, f"{kind}/{subtype}")
-
-
-def _judge_key(messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
-    text = json.dumps([plain(list(messages)), plain(dict(settings))], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 # Facts -------------------------------------------------------------------------------------------
