@@ -47,7 +47,7 @@ def main(home: str) -> None:
         for task in tasks:
             try:
                 results[task] = run(task)
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the tool's code has
                 print("".join(traceback.format_exception(error)), file=sys.stderr)
                 results[task] = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     json.dump(results, sys.stdout)
@@ -63,7 +63,13 @@ def run(name: str) -> dict[str, Any]:
     from inspect_ai.solver._task_state import sample_state
 
     registry = ast.parse((Path(inspect_evals.__file__).parent / "_registry.py").read_text("utf-8"))
-    (module,) = [node.module for node in registry.body if isinstance(node, ast.ImportFrom) for one in node.names if one.name == name]
+    (module,) = [
+        node.module
+        for node in registry.body
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+        if one.name == name
+    ]
     shown: dict[str, list[Any]] = {}
     replies: dict[str, list[str]] = {}
     known = TASKS[name].judge
@@ -95,7 +101,13 @@ def run(name: str) -> dict[str, Any]:
     models = [get_model(f"{provider}/model", memoize=False) for provider in ("scripted", "scripted_grader")]
     with tempfile.TemporaryDirectory() as folder:
         (log,) = inspect_ai.eval(
-            task, model=models[0], model_roles={"grader": models[1]}, log_dir=folder, epochs=1, max_samples=1, display="none"
+            task,
+            model=models[0],
+            model_roles={"grader": models[1]},
+            log_dir=folder,
+            epochs=1,
+            max_samples=1,
+            display="none",
         )
     if log.status != "success":
         raise RuntimeError(log.error.message if log.error else log.status)

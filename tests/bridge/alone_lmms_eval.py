@@ -90,21 +90,23 @@ def main(checkout: str, home: str, work: str) -> None:
         sys.path.insert(0, checkout)
         os.chdir(checkout)
         place(tasks, Path(home))
+        from lmms_eval.tasks import TaskManager
+
+        manager = TaskManager()
         for task in tasks:
             Judge.known = TASKS[task].judge
             try:
-                results[task] = run(task, work)
-            except (Exception, SystemExit) as error:
+                results[task] = run(task, manager, work)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the tool's code has
                 print("".join(traceback.format_exception(error)), file=sys.stderr)
                 results[task] = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     json.dump(results, sys.stdout)
 
 
-def run(task: str, work: str) -> dict[str, Any]:
+def run(task: str, manager: Any, work: str) -> dict[str, Any]:
     from lmms_eval.api.model import lmms
     from lmms_eval.evaluator import simple_evaluate
     from lmms_eval.protocol import ChatMessages
-    from lmms_eval.tasks import TaskManager
 
     class Scripted(lmms):
         """Says the gold answer, B, the gold answer in a sentence, and nothing, in turn."""
@@ -141,11 +143,12 @@ def run(task: str, work: str) -> dict[str, Any]:
 
         generate_until_multi_round = loglikelihood
 
-    manager = TaskManager()
     model = Scripted()
     loaded = manager.load_task_or_group([task], "chat")[task]
     model.golds = [gold_text(loaded, doc) for doc in loaded.eval_docs]
-    told = argparse.Namespace(output_path=work, process_with_media=False, reasoning_tags=None, agentic_trace_mode="basic")
+    told = argparse.Namespace(
+        output_path=work, process_with_media=False, reasoning_tags=None, agentic_trace_mode="basic"
+    )
     found = simple_evaluate(
         model=model, tasks=[task], task_manager=manager, cli_args=told, log_samples=False, bootstrap_iters=0
     )

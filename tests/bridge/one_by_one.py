@@ -10,9 +10,8 @@ from typing import Any
 
 from PIL import Image
 
-from snellen.bridge.process import PeerFault, Worker, WorkerCommand, WorkerLost
-from snellen.bridge.protocol import Aggregated, Asked, NextTurn, SampleData, Scored, TaskFacts
-
+from snellen.bridge.process import PeerFault, PeerLost, PeerWorker, WorkerCommand
+from snellen.bridge.protocol import Aggregated, JudgeQuestion, NextTurn, SampleData, SampleScore, TaskFacts
 
 Replies = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
@@ -27,11 +26,11 @@ class Bridged:
 
     def __init__(self, command: WorkerCommand, folder: Path) -> None:
         self._command, self._folder = command, folder
-        self._worker: Worker | None = None
+        self._worker: PeerWorker | None = None
 
-    def worker(self) -> Worker:
+    def worker(self) -> PeerWorker:
         if self._worker is None or not self._worker.is_alive:
-            self._worker = Worker(self._command, self._folder)
+            self._worker = PeerWorker(self._command, self._folder)
         return self._worker
 
     def version(self) -> dict[str, Any]:
@@ -42,10 +41,10 @@ class Bridged:
         self, task: str, replies: Replies, known: Sequence[str], options: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         """What the bridge shows and counts, with the replies that the tool had, by position or by id
-        of the sample. Raises PeerFault, WorkerLost."""
+        of the sample. Raises PeerFault, PeerLost."""
         call, asked = self.worker().call, 0
 
-        def judge(question: Asked) -> str:
+        def judge(question: JudgeQuestion) -> str:
             nonlocal asked
             asked += 1
             texts = [part.text for message in question.messages for part in message.parts if part.type == "text"]
@@ -58,13 +57,13 @@ class Bridged:
             kinds.add(sample.kind or facts.kind or "open")
             turns = [_shown(sample.messages)]
             given = list(replies[sample.id] if isinstance(replies, Mapping) else replies[index])
-            for turn in range(1, len(given) + 1 if sample.turns else 1):
+            for turn in range(1, len(given) + 1 if facts.multi_turn else 1):
                 following = call(NextTurn, "next", index=index, replies=given[:turn])
                 if not following.done:
                     turns.append(_shown(following.messages))
             shown.append(turns)
             ids.append(sample.id)
-            scored = call(Scored, "score", judge=judge, index=index, replies=given)
+            scored = call(SampleScore, "score", judge=judge, index=index, replies=given)
             records.append({"index": index, "replies": given, "state": scored.state})
         whole = call(Aggregated, "aggregate", judge=judge, records=records)
         return {
@@ -92,7 +91,7 @@ def compare(
         return {"came": "broken there", "why": alone["error"]}
     try:
         over = bridged.run(task, alone["replies"], known, options)
-    except (PeerFault, WorkerLost) as error:
+    except (PeerFault, PeerLost) as error:
         kind = error.fault.kind if isinstance(error, PeerFault) else "lost"
         return {"came": kind, "why": str(error)[:300]}
     why = find_difference(alone, over)

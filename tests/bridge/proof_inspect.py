@@ -34,8 +34,11 @@ def prove(tasks: list[str], root: Path) -> dict[str, Any]:
     command = worker_command("inspect", {})
     with (root / "log").open("wb") as log:
         arguments = [command.python, str(ALONE), str(root / "home")]
-        done = subprocess.run(arguments, input=json.dumps(tasks).encode(), stdout=subprocess.PIPE, stderr=log, check=True)
-    alone = json.loads(done.stdout.splitlines()[-1])
+        done = subprocess.run(
+            arguments, input=json.dumps(tasks).encode(), stdout=subprocess.PIPE, stderr=log, check=True
+        )
+    (root / "alone.json").write_bytes(done.stdout.splitlines()[-1])
+    alone = json.loads((root / "alone.json").read_bytes())
     bridged = Bridged(command._replace(settings={**command.settings, "data": str(root / "home")}), root / "bridged")
     table = {}
     for task in tasks:

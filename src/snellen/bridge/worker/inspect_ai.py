@@ -32,6 +32,9 @@ from .stored_values import decode_value, encode_value
 
 _SCORES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's metrics make of a letter (`value_to_float`)."""
+_ASKING_SOLVERS = {"generate", "multiple_choice"}
+_PLAIN_SOLVERS = _ASKING_SOLVERS | {"system_message", "user_message", "prompt_template", "chain_of_thought"}
+"""A chain of these asks once; of any other the next request is looked for."""
 _OFF: dict[str, Any] = {"display": "none", "log_realtime": False, "log_images": False, "score_display": False}
 
 
@@ -183,7 +186,8 @@ class InspectTask:
         notes = []
         if (self._task.epochs or 1) > 1:
             notes.append(f"{self._name} asks each question {self._task.epochs} times; here it is asked once")
-        kind = "choice" if any("multiple_choice" in name for name in _solver_names(self._solver)) else None
+        solvers = [name.rpartition("/")[2] for name in _solver_names(self._solver)]
+        kind = "choice" if "multiple_choice" in solvers else None
         return {
             "task": self._name,
             "count": len(self._samples),
@@ -195,6 +199,7 @@ class InspectTask:
             "digest": self._digest(),
             "generation": _read_generation(self._task.config),
             "notes": notes,
+            "multi_turn": not set(solvers) <= _PLAIN_SOLVERS or sum(name in _ASKING_SOLVERS for name in solvers) != 1,
         }
 
     def sample(self, index: int) -> dict[str, Any]:
@@ -210,7 +215,6 @@ class InspectTask:
             "messages": [read_message(message, self._session.folder) for message in messages],
             "row": {**row, "target": ", ".join(target)},
             "generation": _read_generation(config),
-            "turns": True,
         }
         if any(target):
             described["gold"] = [text for text in target if text]
@@ -392,7 +396,7 @@ def _read_registry(path: Path) -> dict[str, str]:
 
 
 def _describe(name: str, folder: Path, module: str) -> dict[str, Any]:
-    """What the files of a task say of it; nothing is loaded."""
+    """What the files of a task say of it, and whether they can be imported; no data are loaded."""
     home = folder.joinpath(*module.split(".")[1:])
     home = home if home.is_dir() else home.parent
     described: dict[str, Any] = {"name": name}
@@ -410,6 +414,12 @@ def _describe(name: str, folder: Path, module: str) -> dict[str, Any]:
     described["judged"] = bool(re.search(r"model_graded|get_model\(", source))
     if re.search(r"sandbox=|use_tools\(|basic_agent\(|react\(", source):
         described.setdefault("needs", ["tools or a sandbox"])
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        described.setdefault("needs", [f"the package {error.name}"])
+    except Exception as error:  # noqa: BLE001 - whatever the task's code has
+        described["broken"] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     return described
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from .http_judge import HttpJudge, JudgeStopped
 from .lmms_eval_parts import ClipMissing, read_messages
 from .local_data import choose_home, data_errors, use_local_copies
-from .main import AskJudge, Fault, Needs, UsageProblem
+from .main import AskJudge, DataMissing, Fault, Needs, UsageProblem
 from .stored_values import decode_value, encode_value
 
 _NEEDS = {
@@ -81,25 +81,33 @@ class LmmsEval:
         return LmmsTask(task, loaded, members, folder, self._judge, self.facts())
 
     def _describe(self, name: str) -> dict[str, Any]:
-        """What the files say of a task; nothing is loaded."""
+        """What the files and functions of a task say of it; no data are loaded."""
         entry = self._manager.task_index[name]
         if entry["yaml_path"] == -1:
-            return {"name": name, "title": f"tasks with the tag {name}", "members": len(entry["task"])}
-        path = Path(entry["yaml_path"])
-        utils = importlib.import_module("lmms_eval.utils")
+            return {"name": name, "title": f"tasks with the tag {name}"}
+        described: dict[str, Any] = {"name": name}
         try:
-            config = utils.load_yaml_config(str(path), mode="simple")
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            return {"name": name, "broken": f"{type(error).__name__}: {error}"}
+            with data_errors("lmms-eval", name):
+                config = self._manager._get_config(name)
+        except DataMissing:
+            # Its modules read data when they are imported.
+            return described
+        except ModuleNotFoundError as error:
+            return {**described, "needs": [f"the package {error.name}"]}
+        except Exception as error:  # noqa: BLE001 - whatever the task's code has
+            return {**described, "broken": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
         if isinstance(config.get("task"), list):
-            return {"name": name, "title": f"group of {len(config['task'])} tasks", "members": len(config["task"])}
-        needs = [_NEEDS[config["output_type"]]] if config.get("output_type") in _NEEDS else []
-        data = "/".join(str(config[key]) for key in ("dataset_path", "dataset_name") if config.get(key))
-        source = "\n".join(one.read_text("utf-8", "replace") for one in sorted(path.parent.glob("*.py")))
-        described = {"name": name, "needs": needs, "data": data, "judged": bool(_JUDGE_SIGNS.search(source))}
-        if (config.get("dataset_kwargs") or {}).get("video"):
-            described["modality"] = ["video"]
-        return described
+            return {**described, "title": f"group of {len(config['task'])} tasks"}
+        source = "\n".join(
+            one.read_text("utf-8", "replace") for one in sorted(Path(entry["yaml_path"]).parent.glob("*.py"))
+        )
+        return {
+            **described,
+            "needs": [_NEEDS[config["output_type"]]] if config.get("output_type") in _NEEDS else [],
+            "data": "/".join(str(config[key]) for key in ("dataset_path", "dataset_name") if config.get(key)),
+            "judged": bool(_JUDGE_SIGNS.search(source)),
+            "modality": _modality(config),
+        }
 
 
 class Member(NamedTuple):
@@ -138,6 +146,7 @@ class LmmsTask:
             "digest": self._digest(),
             "generation": _read_generation(first.config.generation_kwargs),
             "notes": self._notes(),
+            "multi_turn": any(member.task.OUTPUT_TYPE != "generate_until" for member in self._members),
         }
 
     def sample(self, index: int) -> dict[str, Any]:
@@ -149,8 +158,6 @@ class LmmsTask:
         if len(self._members) > 1:
             described["groups"] = {"task": member.name}
             described["generation"] = _read_generation(member.task.config.generation_kwargs)
-        if member.task.OUTPUT_TYPE != "generate_until":
-            described["turns"] = True
         return described
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
@@ -457,6 +464,18 @@ def _read_generation(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
     known = dict(arguments or {})
     found = {key: known[key] for key in ("max_new_tokens", "top_p", "top_k") if known.get(key) is not None}
     return {**found, "temperature": float(known.get("temperature") or 0)}
+
+
+def _modality(config: Mapping[str, Any]) -> list[str]:
+    """What a task shows, by the code that reads its media."""
+    visual = config.get("doc_to_visual") or config.get("doc_to_messages")
+    if visual is None:
+        return ["text"]
+    source = _stable_text(visual)
+    for sign, kind in (("audio", "audio"), ("video", "video"), (".mp4", "video")):
+        if sign in source.lower():
+            return [kind]
+    return ["image"]
 
 
 def _asks_judge(task: Any) -> bool:
