@@ -238,7 +238,12 @@ class InspectTask:
         values: dict[str, Any] = {}
         state = []
         for name, score in found.scores.items():
-            state.append([name, encode_value(score.model_dump(exclude={"history"}))])
+            stored = score.model_dump(exclude={"history"})
+            # The judge's messages have ids that differ each time; no metric reads them.
+            stored["metadata"] = {
+                key: one for key, one in (stored["metadata"] or {}).items() if key != "grading"
+            } or None
+            state.append([name, encode_value(stored)])
             values.update(_numbers(name, score.value, len(found.scores) == 1))
         result: dict[str, Any] = {"values": values, "state": {"scores": state, "metadata": _metadata(found)}}
         if len(values) == 1:
@@ -295,7 +300,8 @@ class InspectTask:
             raise Needs(f"{self._name} of inspect_evals has no scorer that is known before it runs")
 
     def _scorer_names(self) -> list[str]:
-        return list(importlib.import_module("inspect_ai._eval.task.results")._unique_scorer_names(self._scorers))
+        results = importlib.import_module("inspect_ai._eval.task.results")
+        return list(results._unique_scorer_names([results.ScorerInfo.from_scorer(one) for one in self._scorers]))
 
     def _ask(self, index: int, replies: Sequence[str]) -> tuple[list[Any] | None, Any]:
         """The messages and settings of the request after some replies; None at the end."""
@@ -325,11 +331,14 @@ class InspectTask:
                     model=model.get_model("snellen/model", memoize=False),
                     model_roles={name: model.get_model("snellen/judge") for name in ("grader",)},
                     log_dir=folder,
+                    log_header_only=False,
                     score=scored,
                     fail_on_error=False,
                     retry_on_error=0,
                     **_OFF,
                 )
+            # Read while the log is there: `eval` returns what reads it later.
+            log.samples = list(log.samples or [])
         except JudgeStopped as error:
             raise Fault(f"the judge did not answer: {error}") from error
         finally:
