@@ -64,7 +64,7 @@ class InspectEvals:
 
     def __init__(self, judge: HttpJudge, ask_judge: AskJudge) -> None:
         self._judge = judge
-        self._session = Session(ask_judge)
+        self._session = EvalSession(ask_judge)
         spec = importlib.util.find_spec("inspect_evals")
         if spec is None or spec.origin is None:
             raise Needs("the package 'inspect_evals' is not installed")
@@ -93,7 +93,7 @@ class InspectEvals:
         return InspectTask(task, made, self._session, self.facts(), arguments)
 
 
-class Session:
+class EvalSession:
     """What the models of the run do at the moment: they are the one that is measured, or the judge."""
 
     def __init__(self, ask_judge: AskJudge) -> None:
@@ -119,7 +119,7 @@ class Session:
             return self._end(Needs("another model while the sample is asked, which the exchange does not carry"))
         if not self.replies:
             self.asked = (list(messages), config)
-            return self._end(_Asked())
+            return self._end(_RequestFound())
         return self.replies.pop(0)
 
     def _judge(self, messages: list[Any], config: Any) -> str:
@@ -162,7 +162,7 @@ class Session:
         model.modelapi(name="snellen")(provider(is_judge=False))
 
 
-class _Asked(Exception):
+class _RequestFound(Exception):
     """The sample's next request: there is no reply to it yet."""
 
 
@@ -170,7 +170,7 @@ class InspectTask:
     """One task of inspect_evals, loaded."""
 
     def __init__(
-        self, name: str, task: Any, session: Session, peer: Mapping[str, Any], arguments: Mapping[str, Any]
+        self, name: str, task: Any, session: EvalSession, peer: Mapping[str, Any], arguments: Mapping[str, Any]
     ) -> None:
         self._name, self._task, self._session = name, task, session
         self._peer, self._arguments = peer, arguments
@@ -347,7 +347,7 @@ class InspectTask:
             raise Fault(f"the judge did not answer: {session.ended}")
         if isinstance(session.ended, Needs):
             raise Needs(f"{self._name} of inspect_evals needs {session.ended}")
-        if session.ended is not None and not isinstance(session.ended, _Asked):
+        if session.ended is not None and not isinstance(session.ended, _RequestFound):
             raise session.ended
         if session.asked is None and log.status == "error" and not log.samples:
             raise Fault(f"{self._name}: {_log_error(log)}")
@@ -360,7 +360,7 @@ class InspectTask:
         return digest.hexdigest()
 
 
-def _with_end(solve: Any, session: Session) -> Any:
+def _with_end(solve: Any, session: EvalSession) -> Any:
     """A solver that tells the session when it ended: what models are asked after it, scorers ask."""
     solver = importlib.import_module("inspect_ai.solver")
 

@@ -110,7 +110,7 @@ class LmmsEval:
         }
 
 
-class Member(NamedTuple):
+class MemberTask(NamedTuple):
     """One task of those that are open."""
 
     name: str
@@ -126,7 +126,7 @@ class LmmsTask:
         self,
         name: str,
         loaded: dict[Any, Any],
-        members: Sequence[Member],
+        members: Sequence[MemberTask],
         folder: Path,
         judge: HttpJudge,
         peer: Mapping[str, Any],
@@ -224,7 +224,7 @@ class LmmsTask:
 
     # Parts ---------------------------------------------------------------------------------------
 
-    def _find(self, index: int) -> tuple[Member, int]:
+    def _find(self, index: int) -> tuple[MemberTask, int]:
         rest = index
         for member in self._members:
             if 0 <= rest < member.count:
@@ -232,7 +232,7 @@ class LmmsTask:
             rest -= member.count
         raise UsageProblem(f"{self._name} has no sample {index}")
 
-    def _messages(self, member: Member, doc_id: int) -> list[dict[str, Any]]:
+    def _messages(self, member: MemberTask, doc_id: int) -> list[dict[str, Any]]:
         if member.task.OUTPUT_TYPE == "generate_until_agentic":
             asked, _ = self._run_agent(member, doc_id, [])
         else:
@@ -244,7 +244,7 @@ class LmmsTask:
         except ClipMissing as error:
             raise Needs(f"sample {doc_id} of {member.name} needs {error}") from error
 
-    def _describe_doc(self, member: Member, doc_id: int) -> dict[str, Any]:
+    def _describe_doc(self, member: MemberTask, doc_id: int) -> dict[str, Any]:
         """Gold, options and row of a sample, where the task says them."""
         task, doc = member.task, member.task.eval_docs_no_media[doc_id]
         described: dict[str, Any] = {"row": _row(doc)}
@@ -262,7 +262,7 @@ class LmmsTask:
         texts = [str(one) for one in golds if isinstance(one, str | int | float) and str(one)]
         return {**described, "gold": texts} if texts else described
 
-    def _next_round(self, member: Member, doc_id: int, replies: Sequence[str]) -> Any:
+    def _next_round(self, member: MemberTask, doc_id: int, replies: Sequence[str]) -> Any:
         """The messages after some replies, None at the end, as `generate_until_multi_round` of
         lmms-eval's chat models asks for them."""
         known = None
@@ -279,14 +279,14 @@ class LmmsTask:
                 return None
         return messages
 
-    def _run_agent(self, member: Member, doc_id: int, replies: Sequence[str]) -> tuple[Any, Any]:
+    def _run_agent(self, member: MemberTask, doc_id: int, replies: Sequence[str]) -> tuple[Any, Any]:
         """The next messages and None, or None and the end of lmms-eval's own loop over steps."""
         evaluator = importlib.import_module("lmms_eval.evaluator")
         model = _Repeater({member.task.config.task: member.task.dataset}, replies)
         instance = _instance(member.task, doc_id, member.split, asks=True)
         try:
             return None, evaluator._run_generate_until_agentic(model, [instance])[0]
-        except _Asked as asked:
+        except _ReplyWanted as asked:
             return asked.messages, None
 
     def _present(self, results: Mapping[str, Mapping[str, Any]], tasks: Sequence[str]) -> dict[str, Any]:
@@ -331,7 +331,7 @@ class LmmsTask:
         return digest.hexdigest()
 
 
-class _Asked(Exception):
+class _ReplyWanted(Exception):
     """The peer's loop wants a reply that there is not yet."""
 
     def __init__(self, messages: Any) -> None:
@@ -350,18 +350,18 @@ class _Repeater:
     def generate_until(self, requests: Sequence[Any]) -> list[str]:
         _, to_messages, _, doc_id, task, split = requests[0].args
         if not self._replies:
-            raise _Asked(to_messages(self.task_dict[task][split][doc_id]))
+            raise _ReplyWanted(to_messages(self.task_dict[task][split][doc_id]))
         return [self._replies.pop(0)]
 
 
-def _members(loaded: Mapping[Any, Any]) -> Iterator[Member]:
+def _members(loaded: Mapping[Any, Any]) -> Iterator[MemberTask]:
     """The tasks of a task, group or tag in the order of lmms-eval."""
     for name, task in loaded.items():
         if isinstance(task, dict):
             yield from _members(task)
         else:
             split = task.config.test_split if task.has_test_docs() else task.config.validation_split
-            yield Member(name, task, split, len(task.eval_docs))
+            yield MemberTask(name, task, split, len(task.eval_docs))
 
 
 def _keep_members(loaded: Mapping[Any, Any], names: Mapping[str, Any]) -> dict[Any, Any]:
