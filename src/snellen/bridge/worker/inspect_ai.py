@@ -45,7 +45,7 @@ def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> InspectEvals:
         os.environ["XDG_CACHE_HOME"] = str(home / "inspect_cache")
     os.environ["INSPECT_TELEMETRY_DISABLED"] = "1"
     # Tasks shuffle options by generators without a seed: the same order each time, or nothing repeats.
-    random.Random = _SeededRandom  # type: ignore[misc]
+    random.Random = _SeededRandom  # type: ignore[misc,assignment]
     judge = HttpJudge(ask_judge)
     judge.install()
     use_local_copies(home)

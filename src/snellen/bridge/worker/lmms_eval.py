@@ -116,7 +116,7 @@ class MemberTask(NamedTuple):
     name: str
     task: Any
     split: str
-    count: int
+    size: int
 
 
 class LmmsTask:
@@ -139,7 +139,7 @@ class LmmsTask:
         first = self._members[0].task
         return {
             "task": self._name,
-            "count": sum(member.count for member in self._members),
+            "count": sum(member.size for member in self._members),
             "metrics": metrics,
             "headline": metrics[0] if len(metrics) == 1 else None,
             "judged": any(_asks_judge(member.task) for member in self._members),
@@ -227,9 +227,9 @@ class LmmsTask:
     def _find(self, index: int) -> tuple[MemberTask, int]:
         rest = index
         for member in self._members:
-            if 0 <= rest < member.count:
+            if 0 <= rest < member.size:
                 return member, rest
-            rest -= member.count
+            rest -= member.size
         raise UsageProblem(f"{self._name} has no sample {index}")
 
     def _messages(self, member: MemberTask, doc_id: int) -> list[dict[str, Any]]:
@@ -327,7 +327,7 @@ class LmmsTask:
             for key, value in sorted(vars(member.task.config).items()):
                 digest.update(f"{key}={_stable_text(value)}\n".encode())
             docs = member.task.dataset[member.split]
-            digest.update(f"{member.name} {member.count} {getattr(docs, '_fingerprint', '')}\n".encode())
+            digest.update(f"{member.name} {member.size} {getattr(docs, '_fingerprint', '')}\n".encode())
         return digest.hexdigest()
 
 
