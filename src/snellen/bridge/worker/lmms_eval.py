@@ -42,6 +42,8 @@ def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> LmmsEval:
     """lmms-eval of the checkout named in `settings`, else of this environment."""
     if settings.get("checkout"):
         sys.path.insert(0, settings["checkout"])
+        # A few tasks name files of the checkout from its root.
+        os.chdir(settings["checkout"])
     use_local_copies(choose_home(settings))
     os.environ["API_TYPE"] = "openai"
     judge = HttpJudge(ask_judge)
