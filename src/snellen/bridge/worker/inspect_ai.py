@@ -319,10 +319,7 @@ class InspectTask:
         session, folder = self._session, tempfile.mkdtemp(prefix="inspect-")
         session.begin(replies)
         single = inspect_ai.task_with(
-            self._task,
-            dataset=dataset.MemoryDataset([self._find(index)]),
-            solver=_with_end(self._solver, session),
-            epochs=1,
+            self._task, dataset=dataset.MemoryDataset([self._find(index)]), solver=_with_end(self._solver, session)
         )
         try:
             with data_errors("inspect_evals", self._name):
@@ -331,6 +328,8 @@ class InspectTask:
                     model=model.get_model("snellen/model", memoize=False),
                     model_roles={name: model.get_model("snellen/judge") for name in ("grader",)},
                     log_dir=folder,
+                    # Not of the task, whose scores it would have reduced to numbers.
+                    epochs=1,
                     log_header_only=False,
                     score=scored,
                     fail_on_error=False,
