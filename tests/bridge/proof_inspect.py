@@ -53,8 +53,8 @@ def prove(tasks: list[str], root: Path) -> dict[str, Any]:
 def main(only: str = "") -> None:
     with tempfile.TemporaryDirectory(prefix="proof-") as temporary:
         proven = prove([task for task in TASKS if re.search(only, task)], Path(temporary))
-    if not only:
-        TABLE.write_bytes(msgspec.json.format(msgspec.json.encode(proven), indent=1) + b"\n")
+    kept = json.loads(TABLE.read_bytes()) if only and TABLE.is_file() else {}
+    TABLE.write_bytes(msgspec.json.format(msgspec.json.encode({**kept, **proven}), indent=1) + b"\n")
     came = [one["came"] for name, one in proven.items() if name != "version"]
     print({kind: came.count(kind) for kind in sorted(set(came))})
 
