@@ -97,7 +97,8 @@ class LmmsEval:
         except ModuleNotFoundError as error:
             return {**described, "needs": [f"the package {error.name}"]}
         except Exception as error:  # noqa: BLE001 - whatever the task's code has
-            return {**described, "broken": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
+            said = " ".join(str(error).split()).replace(f"{self._checkout}/", "")
+            return {**described, "broken": f"{type(error).__name__}: {said[:200]}"}
         if isinstance(config.get("task"), list):
             return {**described, "title": f"group of {len(config['task'])} tasks"}
         source = "\n".join(
