@@ -436,6 +436,9 @@ def _read_options(task: str, make: Any, options: Mapping[str, str]) -> dict[str,
     known = inspect.signature(make).parameters
     found = {}
     for name, text in options.items():
+        if name == "judge":
+            # Says whether a run has one; scorers ask it where they need it.
+            continue
         if name not in known:
             raise UsageProblem(f"{task} of inspect_evals has no option {name!r}; it has {', '.join(known) or 'none'}")
         try:
