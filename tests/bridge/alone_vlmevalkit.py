@@ -16,6 +16,7 @@ import json
 import math
 import os
 import random
+import signal
 import sys
 import traceback
 from collections.abc import Mapping
@@ -25,6 +26,17 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "differential" / "oracles"))
 
 NO_JUDGE = "exact_matching"
+SECONDS = 90
+"""The longest that one task may take."""
+DIMENSIONS = (
+    "Creativity",
+    "Richness",
+    "Visual Perception",
+    "Logical Coherence",
+    "Answer Accuracy",
+    "Image Relationship Understanding",
+)
+"""What MMDU's judge gives points for."""
 ASKED: list[str] = []
 """What the scripted judge was asked."""
 
@@ -68,8 +80,27 @@ class ScriptedModel:
         self.shown.append([self._part(part) for part in parts])
         turn = len(self.replies)
         gold = self.golds[turn]
-        self.replies.append((gold, f"The answer is {gold}.", "B", "")[turn % 4])
-        return str(self.replies[-1])
+        self.replies.append([(gold, f"The answer is {gold}.", "B", "")[turn % 4]])
+        return str(self.replies[-1][0])
+
+    def chat_inner(self, messages: Any, dataset: str | None = None) -> str:
+        raise NotImplementedError
+
+    def chat(self, messages: Any, dataset: str | None = None) -> str:
+        """A turn of a conversation, whose replies are numbered."""
+        turn = (len(messages) + 1) // 2
+        shown = []
+        for message in messages:
+            parts = message["content"]
+            parts = [{"type": "text", "value": parts}] if isinstance(parts, str) else parts
+            shown += [self._part({**part, "role": message["role"]}) for part in parts]
+        if turn == 1:
+            self.shown.append(shown)
+            self.replies.append([])
+        else:
+            self.shown[-1] += [["turn", str(turn - 1)], *shown]
+        self.replies[-1].append(f"Reply {turn} to {len(self.replies)}.")
+        return str(self.replies[-1][-1])
 
     @staticmethod
     def _part(part: Any) -> list[str]:
@@ -82,7 +113,12 @@ class ScriptedModel:
 
 def judge_reply(prompt: str) -> str:
     """What the scripted judge says, by the prompt alone."""
-    return ("A", "1", "Yes", "0.5", "Correctness: 1", "B")[hashlib.sha256(prompt.encode()).digest()[0] % 6]
+    number = hashlib.sha256(prompt.encode()).digest()[0] % 6
+    if "'Overall Score': Score" in prompt:
+        return f"A score of each. {{{', '.join(f'{name!r}: {number + 1}' for name in (*DIMENSIONS, 'Overall Score'))}}}"
+    if "'pred'" in prompt and "'score'" in prompt:
+        return str({"pred": ("yes", "no")[number % 2], "score": number})
+    return ("A", "1", "Yes", "0.5", "Correctness: 1", "B")[number]
 
 
 def replace_everywhere(name: str, value: Any) -> None:
@@ -94,6 +130,7 @@ def replace_everywhere(name: str, value: Any) -> None:
 def run(task: str, judged: bool, work: Path) -> dict[str, Any]:
     from vlmeval.dataset import build_dataset
     from vlmeval.inference import infer_data_job
+    from vlmeval.inference_mt import infer_data_job_mt
     from vlmeval.inference_video import infer_data_job_video
     from vlmeval.smp import get_pred_file_path
     from vlmeval.smp.status_report import flatten_summary_metrics
@@ -104,7 +141,8 @@ def run(task: str, judged: bool, work: Path) -> dict[str, Any]:
     golds = [str(one) for one in dataset.data["answer"]] if "answer" in dataset.data else [""] * len(dataset.data)
     model = ScriptedModel(golds)
     is_video = getattr(dataset, "MODALITY", "") == "VIDEO"
-    (infer_data_job_video if is_video else infer_data_job)(
+    infer = infer_data_job_mt if getattr(dataset, "TYPE", "") == "MT" else infer_data_job
+    (infer_data_job_video if is_video else infer)(
         model=model, work_dir=str(work), model_name="scripted", dataset=dataset
     )
     file = get_pred_file_path(str(work), "scripted", dataset.dataset_name if is_video else task, use_env_format=True)
@@ -123,6 +161,7 @@ def run(task: str, judged: bool, work: Path) -> dict[str, Any]:
 def main(checkout: str, data: str, work: str) -> None:
     jobs: list[Mapping[str, Any]] = json.load(sys.stdin)
     results: dict[str, Any] = {}
+    signal.signal(signal.SIGALRM, stop_waiting)
     os.environ["LMUData"] = data  # noqa: SIM112 - its name there
     with contextlib.redirect_stdout(sys.stderr):
         import stand_ins
@@ -130,7 +169,7 @@ def main(checkout: str, data: str, work: str) -> None:
         sys.path.insert(0, checkout)
         stand_ins.install("torchvision", "vlmeval.vlm", "vlmeval.config", "vlmeval.tools")
         importlib.import_module("vlmeval.dataset")
-        for name in ("vlmeval.inference", "vlmeval.inference_video"):
+        for name in ("vlmeval.inference", "vlmeval.inference_mt", "vlmeval.inference_video"):
             importlib.import_module(name)
         stand_ins.seal()
         checksum = importlib.import_module("vlmeval.smp").md5
@@ -138,7 +177,9 @@ def main(checkout: str, data: str, work: str) -> None:
         replace_everywhere("build_judge", scripted_judge)
         for job in jobs:
             results[job["task"]] = try_both(job["task"], Path(work))
-    json.dump(results, sys.stdout)
+    print(json.dumps(results), flush=True)
+    # What tasks have left running keeps nobody waiting.
+    os._exit(0)
 
 
 def try_both(task: str, work: Path) -> dict[str, Any]:
@@ -148,13 +189,23 @@ def try_both(task: str, work: Path) -> dict[str, Any]:
         folder.mkdir(parents=True)
         ASKED.clear()
         try:
+            signal.alarm(SECONDS)
             result = {**run(task, judged, folder), "judged": judged}
             if judged or not ASKED:
                 return result
         except Exception as error:  # noqa: BLE001 - whatever the tool's code has
             print("".join(traceback.format_exception(error)), file=sys.stderr)
             result = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}", "judged": judged}
+            if isinstance(error, TimeoutError):
+                return result
+        finally:
+            signal.alarm(0)
     return result
+
+
+def stop_waiting(*_: Any) -> None:
+    """A task may wait for a process of its own that is lost."""
+    raise TimeoutError(f"it has not ended in {SECONDS} seconds")
 
 
 def scripted_judge(**named: Any) -> Any:

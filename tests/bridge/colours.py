@@ -78,6 +78,8 @@ class Task:
             question = {"role": "user", "parts": [{"type": "text", "text": f"Is {replies[0]!r} {COLOURS[index]}?"}]}
             text = self.tool.ask_judge([question], {"max_tokens": 5})
             return {"values": {"verdict": 1.0 if "yes" in text.lower() else 0.0}, "correct": "yes" in text.lower()}
+        if self.name == "together":
+            return {"values": {}, "state": [replies[-1], index]}
         right = replies[-1].strip()[:1] == "ABCD"[index]
         return {"values": {"hit": right}, "correct": right, "answer": replies[-1].strip()[:1], "state": [right, index]}
 
@@ -85,6 +87,14 @@ class Task:
         assert [one["index"] for one in records] == sorted(one["index"] for one in records)
         if self.is_judged:
             return {"metrics": {}}
+        if self.name == "together":
+            verdicts = [one["state"][0] == "ABCD"[one["state"][1]] for one in records]
+            values = [
+                {"index": one["index"], "values": {"hit": right}, "correct": right}
+                for one, right in zip(records, verdicts, strict=True)
+            ]
+            sense = sum(verdicts) / len(records)
+            return {"metrics": {"colour sense": sense}, "headline": "colour sense", "values": values}
         right = sum(one["state"][0] for one in records)
         return {"metrics": {"colour sense": right / len(records), "asked": len(records)}, "headline": "colour sense"}
 

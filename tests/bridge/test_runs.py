@@ -56,6 +56,15 @@ def test_the_headline_is_the_tools(tmp_path: Path) -> None:
     assert one.summary.metrics["asked"].value == 4
 
 
+def test_questions_that_are_scored_together_have_the_scores_of_the_whole(tmp_path: Path) -> None:
+    one = run("together", tmp_path)
+    headline = one.summary.headline
+    assert (headline.name, headline.value, headline.n) == ("colour sense", 75.0, 4)
+    assert headline.interval is not None
+    assert any("scores these questions together" in notice for notice in one.summary.notices)
+    assert one.info.status == "complete"
+
+
 def test_a_second_start_asks_and_scores_nothing(tmp_path: Path) -> None:
     run("plain", tmp_path)
     scored = run("plain", tmp_path)

@@ -134,6 +134,8 @@ class SampleValues(Struct, frozen=True):
 
     index: int
     values: dict[str, float | bool | None] = {}
+    correct: float | bool | None = None
+    """0 to 1."""
 
 
 class Aggregated(Struct, frozen=True, omit_defaults=True):

@@ -55,10 +55,18 @@ class Whole(NamedTuple):
             why = f"questions were asked several times: these are means, and {self.title} gives no number of them"
             return structs.replace(summary, notices=(*summary.notices, why))
         try:
-            return self._with_whole(summary, self.aggregate(kept), len(kept))
+            whole = self.aggregate(kept)
         except (PeerFault, PeerLost) as error:
             why = f"{self.title} gives no numbers of the whole: {error}"
             return structs.replace(summary, notices=(*summary.notices, why))
+        scored = list(_score_by_whole(records, whole))
+        if scored != list(records):
+            summary = summarise(scored, headline=self.headline, failures=self.failures)
+            of_whole = (
+                f"{self.title} scores these questions together: no sample has a score before the last is answered"
+            )
+            summary = structs.replace(summary, notices=(*self._notices(summary, scored), of_whole))
+        return self._with_whole(summary, whole, len(kept))
 
     def aggregate(self, kept: Sequence[Kept]) -> Aggregated:
         """The tool's numbers for these samples. Raises PeerFault, PeerLost."""
@@ -109,6 +117,18 @@ class Whole(NamedTuple):
                 f"{len(unscored)} of {len(records)} samples are not scored: {self.title}'s code asks a judge about "
                 "them; name one with --judge"
             )
+
+
+def _score_by_whole(records: Sequence[Record], whole: Aggregated) -> Iterator[Record]:
+    """The records; those without a score have that of the whole run, where there is one."""
+    scores = {one.index: float(one.correct) for one in whole.values if one.correct is not None}
+    for record in records:
+        if record.score is None and KEPT in record.metadata:
+            place = msgspec.json.decode(record.metadata[KEPT], type=Kept).index
+            if place in scores:
+                yield structs.replace(record, score=scores[place], unscored=None)
+                continue
+        yield record
 
 
 def _awaits_judge(record: Record) -> bool:

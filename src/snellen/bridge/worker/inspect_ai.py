@@ -32,6 +32,8 @@ from .stored_values import decode_value, encode_value
 
 _SCORES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's metrics make of a letter (`value_to_float`)."""
+_SPREADS = frozenset({"stderr", "bootstrap_stderr", "std", "var"})
+"""Its metrics that say how far scores spread."""
 _ASKING_SOLVERS = {"generate", "multiple_choice"}
 _PLAIN_SOLVERS = _ASKING_SOLVERS | {"system_message", "user_message", "prompt_template", "chain_of_thought"}
 """A chain of these asks once; of any other the next request is looked for."""
@@ -521,7 +523,8 @@ def _metadata(sample: Any) -> Any:
 
 
 def _present(results: Any) -> dict[str, Any]:
-    """Numbers of `EvalResults`: `metric`, or `score/metric` where there are several scores."""
+    """Numbers of `EvalResults`: `metric`, or `score/metric` where there are several scores. The first
+    leads where the task names none; a standard error never does."""
     alone = len(results.scores) == 1
     metrics: dict[str, float] = {}
     headline = None
@@ -532,6 +535,9 @@ def _present(results: Any) -> dict[str, Any]:
             metrics[shown] = metric.value
             if reference and (reference.score or score.name) == score.name and reference.metric == name:
                 headline = headline or shown
+    means = [name for name in metrics if name.rpartition("/")[2] not in _SPREADS]
+    if headline not in means:
+        headline = next(iter(means), None)
     return {"metrics": metrics, "headline": headline}
 
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from .absent import absent_packages, import_tool, watch
-from .main import AskJudge, DataMissing, Fault, UsageProblem
+from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem
 from .vlmevalkit_messages import judge_class, judge_key, messages_of
 
 MODELS = ("vlmeval.vlm", "vlmeval.config")
@@ -279,13 +279,11 @@ class VLMEvalKitTask:
         return {"messages": [*messages, *messages_of(struct[2 * len(replies)]["content"], self._folder)]}
 
     def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
-        """The verdict of `evaluate` on this row alone."""
-        known: dict[str, str] = {}
-        table = self._answer_table([index], [replies])
-        if self._rotates:
-            # Alone, a rotation is a question of its own.
-            table["index"] = [int(one) % ROTATION for one in table["index"]]
-        evaluated = self._evaluate(table, known)
+        """The verdict of `evaluate` on this row alone; nothing but what the judge said where only the
+        file of all rows can be counted."""
+        evaluated = self._evaluate_alone(index, replies)
+        if evaluated is None:
+            return {"values": {}, "state": {"judged": sorted(_STATE.asked.items())}}
         values = dict(evaluated.metrics)
         verdict = next(iter(evaluated.verdicts.values()), None)
         result: dict[str, Any] = {"values": values, "state": {"judged": sorted(_STATE.asked.items())}}
@@ -300,15 +298,44 @@ class VLMEvalKitTask:
             result["headline"] = evaluated.headline
         return result
 
+    def _evaluate_alone(self, index: int, replies: Sequence[str]) -> Evaluated | None:
+        """`evaluate` on one row. Where it fails: the verdict that it wrote before that; None if it
+        fails with the row's gold answer too, since it then counts rows together."""
+        table = self._answer_table([index], [replies])
+        if self._rotates:
+            # Alone, a rotation is a question of its own.
+            table["index"] = [int(one) % ROTATION for one in table["index"]]
+        try:
+            return self._evaluate(table, {})
+        except EvaluateFailed as failed:
+            if failed.left.verdicts:
+                return failed.left
+            gold = table.copy()
+            gold["prediction"] = [str(self._row(index).get("answer"))] if self._type != "MT" else table["prediction"]
+            asked = _STATE.asked
+            try:
+                self._evaluate(gold, _Silence())
+            except EvaluateFailed:
+                _STATE.asked = asked
+                return None
+            raise failed.error from failed
+
     def aggregate(self, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The numbers of `evaluate` on all rows that have replies, and its verdict of each."""
         records = sorted(records, key=lambda one: one["index"])
         known = {str(key): str(text) for one in records for key, text in (one.get("state") or {}).get("judged", ())}
         indexes = [one["index"] for one in records]
-        evaluated = self._evaluate(self._answer_table(indexes, [one["replies"] for one in records]), known)
+        try:
+            evaluated = self._evaluate(self._answer_table(indexes, [one["replies"] for one in records]), known)
+        except EvaluateFailed as failed:
+            raise failed.error from failed
         places = {str(self._data["index"][index]): index for index in indexes}
         values = [
-            {"index": places[name], "values": {evaluated.column: verdict}}
+            {
+                "index": places[name],
+                "values": {evaluated.column: verdict},
+                "correct": verdict if evaluated.is_right_or_wrong(verdict) else None,
+            }
             for name, verdict in evaluated.verdicts.items()
             if name in places
         ]
@@ -352,7 +379,7 @@ class VLMEvalKitTask:
         return table.drop(columns=["image"]) if "image" in table else table
 
     def _evaluate(self, table: Any, known: dict[str, str]) -> Evaluated:
-        """Call `evaluate` on a file of its own."""
+        """Call `evaluate` on a file of its own. Raises EvaluateFailed."""
         from vlmeval.smp import dump, get_pred_file_path
 
         _STATE.folder, _STATE.asked = self._folder, {}
@@ -363,8 +390,15 @@ class VLMEvalKitTask:
             file = get_pred_file_path(str(folder), "snellen", self.name, use_env_format=True)
             dump(table, file)
             before = set(folder.rglob("*"))
-            with watch():
-                returned = self.dataset.evaluate(file, **kwargs)
+            try:
+                with watch():
+                    returned = self.dataset.evaluate(file, **kwargs)
+            except (Fault, JudgeFailed, ModuleNotFoundError, MemoryError):
+                raise
+            except Exception as error:
+                left = Evaluated({}, None)
+                _read_verdicts(left, folder, before)
+                raise EvaluateFailed(error, left) from error
             return _read(self.dataset, returned, folder, before)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -374,7 +408,7 @@ def _correct(evaluated: Evaluated, verdict: float | None) -> float | None:
     """How right one row is, 0 to 1: its verdict if that is one of right or wrong, else its accuracy.
     Of a single row, an accuracy above 1 is in percent, and one of 1 is not. None for other scores,
     whose range the tool does not say."""
-    if verdict is not None and (evaluated.is_boolean or evaluated.column in RIGHT_OR_WRONG) and 0 <= verdict <= 1:
+    if verdict is not None and evaluated.is_right_or_wrong(verdict):
         return verdict
     lead = evaluated.headline or ""
     value = evaluated.metrics.get(lead)
@@ -395,6 +429,18 @@ class Evaluated:
         self.answer: str | None = None
         """What was read from the reply, if there is one row and a column says it."""
 
+    def is_right_or_wrong(self, verdict: float) -> bool:
+        """Whether a verdict says how right a row is, 0 to 1."""
+        return (self.is_boolean or self.column in RIGHT_OR_WRONG) and 0 <= verdict <= 1
+
+
+class EvaluateFailed(Exception):
+    """An error of the tool's `evaluate`, and the verdicts that it wrote before."""
+
+    def __init__(self, error: Exception, left: Evaluated) -> None:
+        super().__init__(str(error))
+        self.error, self.left = error, left
+
 
 def _read(dataset: Any, returned: Any, folder: Path, before: set[Path]) -> Evaluated:
     """The numbers that `evaluate` returned, and the verdicts in the files that it left."""
@@ -409,6 +455,12 @@ def _read(dataset: Any, returned: Any, folder: Path, before: set[Path]) -> Evalu
     for name, value in report(dict(flat)).items():
         metrics[str(name)], headline = float(value), headline or str(name)
     evaluated = Evaluated(metrics, headline)
+    _read_verdicts(evaluated, folder, before)
+    return evaluated
+
+
+def _read_verdicts(evaluated: Evaluated, folder: Path, before: set[Path]) -> None:
+    """Those of the first file that `evaluate` left."""
     for path in sorted(set(folder.rglob("*")) - before):
         table = _load_table(path)
         column = next((name for name in VERDICTS if table is not None and name in table), None)
@@ -421,8 +473,7 @@ def _read(dataset: Any, returned: Any, folder: Path, before: set[Path]) -> Evalu
                 if len(table) == 1 and name in table and isinstance(table[name].iloc[0], str):
                     evaluated.answer = str(table[name].iloc[0])
                     break
-            break
-    return evaluated
+            return
 
 
 def _load_table(path: Path) -> Any:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from snellen.core.model import AnyModel
 
 EVERY_RULE = "all"
+VIA = "via:"
+"""Begins the name of a tool whose code scores the replies as well (`bridge.via`)."""
 NO_JUDGE = "off"
 LABEL_ROLES = {"label_answer": "answer", "label_right": "right"}
 """Roles of `--columns` that name labels of people, with what they say of a reply."""
@@ -29,9 +31,9 @@ LABEL_ROLES = {"label_answer": "answer", "label_right": "right"}
 
 def _parse_rule_or_all(text: str) -> str:
     try:
-        return text if text == EVERY_RULE else parse_rule(text)
+        return text if text == EVERY_RULE or text.startswith(VIA) else parse_rule(text)
     except UsageError:
-        choices = ", ".join((*RULES, EVERY_RULE))
+        choices = ", ".join((*RULES, EVERY_RULE, f"{VIA}TOOL"))
         raise UsageError(f"invalid choice: {text!r} (choose from {choices})") from None
 
 
@@ -59,8 +61,11 @@ class Options(OutputOptions):
     """`label_answer` and `label_right` name a column of labels: the answer that each reply gives,
     or whether it is right. The rules, the extractor and the judges are measured against it."""
     where: Mapping[str, str] | None = option(None, "--where")
-    rule: str | None = option(None, "--rule", metavar="|".join((*RULES, EVERY_RULE)), parse=_parse_rule_or_all)
-    """`all` puts the rules side by side."""
+    rule: str | None = option(
+        None, "--rule", metavar="|".join((*RULES, EVERY_RULE, f"{VIA}TOOL")), parse=_parse_rule_or_all
+    )
+    """`all` puts the rules side by side; `via:TOOL` Snellen's score and that of the tool's own code,
+    of a file or of a run."""
     circular: str | None = option(None, "--circular")
     failures: str | None = option(None, "--failures")
     judges: Sequence[str] = option((), "--judge")
@@ -108,6 +113,8 @@ def main(options: Options) -> int:
     if options.rule == EVERY_RULE:
         _refuse_roles(options)
         return _score_by_every_rule(inputs[0], options)
+    if (options.rule or "").startswith(VIA):
+        return _score_via(inputs[0], options)
     return _write_scored([_score(inputs[0], options)], options)
 
 
@@ -141,7 +148,7 @@ def _refuse_for_several(options: Options) -> None:
     given = {
         "--name": options.name,
         "--columns label_...": options.labels,
-        f"--rule {EVERY_RULE}": options.rule == EVERY_RULE,
+        f"--rule {options.rule}": options.rule == EVERY_RULE or (options.rule or "").startswith(VIA),
     }
     flags = [flag for flag, value in given.items() if value]
     if flags:
@@ -223,6 +230,45 @@ def _score_by_every_rule(file: _Input, options: Options) -> int:
     data = next(iter(scored.values())).data
     write_document(rules_document(benchmarks, summaries, differing, warnings, data), options)
     return _exit_code(summaries.values())
+
+
+def _score_via(file: _Input, options: Options) -> int:
+    """Print the numbers by Snellen and by another tool's own code, and the replies that the two score
+    differently."""
+    from snellen.api import score
+    from snellen.bridge.via import find_differences, find_task, replies_of
+    from snellen.report.documents.rule_comparison import rules_document
+
+    rule = options.rule or ""
+    own = _score_native(file, replace(options, rule=None))
+    name = own.benchmark.name
+    via = find_task(rule, name, own.benchmark.parameters)
+    judges, repeats = _judges(options)
+    replies = replies_of(own.records, file.predictions or file.benchmark)
+    theirs = score(via, replies, judges=judges or (), judge_repeats=repeats, store=options.store)
+    title = theirs.benchmark.name
+    rules = {name: own, title: theirs}
+    differing = find_differences({rule: one.records for rule, one in rules.items()})
+    warnings = tuple(dict.fromkeys((*own.warnings, *theirs.warnings)))
+    _print_warnings(warnings)
+    benchmarks = {rule: one.benchmark for rule, one in rules.items()}
+    summaries = {rule: one.summary for rule, one in rules.items()}
+    write_document(rules_document(benchmarks, summaries, differing, warnings, own.data, scores_alone=True), options)
+    return _exit_code(summaries.values())
+
+
+def _score_native(file: _Input, options: Options) -> Scored:
+    """What a file or a run folder scored by Snellen."""
+    folder = Path(file.benchmark).expanduser()
+    if file.predictions is not None or not (folder / "run.json").is_file():
+        return _score(file, options)
+    from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
+    from snellen.api.scored import Scored
+    from snellen.store.runs import open_run
+
+    run = open_run(folder)
+    benchmark = benchmark_as_recorded(run.info, [options.data] if options.data else [])
+    return Scored(benchmark, run.report().summary, (), tuple(run.records()), run.info.data)
 
 
 def _judges(options: Options) -> tuple[Sequence[AnyModel] | None, int]:

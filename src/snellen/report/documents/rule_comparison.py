@@ -26,20 +26,25 @@ def rules_document(
     disagreements: Sequence[Disagreement],
     warnings: Sequence[str] = (),
     data: DataInfo | None = None,
+    *,
+    scores_alone: bool = False,
 ) -> Document:
     """A row for each rule, then the first replies on which they disagree; JSON holds a scorecard
-    for each rule by its name, and every reply that the rules parse or judge differently."""
+    for each rule by its name, and every reply that the rules parse or judge differently. With
+    `scores_alone` the disagreements are about scores, whatever was read."""
     notices = dict.fromkeys(notice for summary in summaries.values() for notice in summary.notices)
     name = next(iter(benchmarks.values())).name
     blocks: list[Block] = [*(Line(notice, "notice") for notice in notices)]
     blocks += [Line(name, "heading", "by each rule"), _scores(summaries), Space()]
     if disagreements:
-        blocks.append(_parses_table(list(summaries), disagreements[:MAX_EXAMPLES]))
+        blocks.append(_parses_table(list(summaries), disagreements[:MAX_EXAMPLES], with_verdict=scores_alone))
         hidden = len(disagreements) - MAX_EXAMPLES
         more = f"; {fmt.count_text(hidden)} not shown, --json has all" if hidden > 0 else ""
-        blocks += [Space(), Line(f"{_counts(disagreements)}{more}", "note")]
+        counts = _count_text(len(disagreements), "scored differently") if scores_alone else _counts(disagreements)
+        blocks += [Space(), Line(f"{counts}{more}", "note")]
     else:
-        blocks.append(Line("the rules read and judge every reply alike"))
+        alike = "both score every reply alike" if scores_alone else "the rules read and judge every reply alike"
+        blocks.append(Line(alike))
     object = {
         "benchmark": name,
         "rules": {rule: scorecard(benchmarks[rule], summary, data=data) for rule, summary in summaries.items()},
@@ -52,11 +57,11 @@ def rules_document(
 def _counts(disagreements: Sequence[Disagreement]) -> str:
     judged = sum(disagreement.is_parsed_alike for disagreement in disagreements)
     counts = ((len(disagreements) - judged, "read differently"), (judged, "read alike, judged differently"))
-    return ", ".join(
-        f"{'1 reply is' if count == 1 else f'{fmt.count_text(count)} replies are'} {how}"
-        for count, how in counts
-        if count
-    )
+    return ", ".join(_count_text(count, how) for count, how in counts if count)
+
+
+def _count_text(count: int, how: str) -> str:
+    return f"{'1 reply is' if count == 1 else f'{fmt.count_text(count)} replies are'} {how}"
 
 
 def _scores(summaries: Mapping[str, Summary]) -> Table:
@@ -77,13 +82,16 @@ def _scores(summaries: Mapping[str, Summary]) -> Table:
     )
 
 
-def _parses_table(rules: Sequence[str], disagreements: Sequence[Disagreement]) -> Table:
+def _parses_table(rules: Sequence[str], disagreements: Sequence[Disagreement], *, with_verdict: bool) -> Table:
     rows = [
         [
             disagreement.id,
             shorten(disagreement.reply, _MAX_LENGTH),
             ", ".join(disagreement.gold),
-            *(_cell(disagreement.readings.get(rule), with_verdict=disagreement.is_parsed_alike) for rule in rules),
+            *(
+                _cell(disagreement.readings.get(rule), with_verdict=with_verdict or disagreement.is_parsed_alike)
+                for rule in rules
+            ),
         ]
         for disagreement in disagreements
     ]
