@@ -148,9 +148,12 @@ fuzz: $(VENV)/dev.ready
 differential: $(VENV)/dev.ready
 	$(BIN)/python -m tests.differential $(if $(SEED),--seed $(SEED))
 
-# SNELLEN_VLMEVALKIT_CHECKOUT and SNELLEN_VLMEVALKIT_PYTHON name the tool and the Python of its environment.
+# SNELLEN_VLMEVALKIT_CHECKOUT and SNELLEN_VLMEVALKIT_PYTHON name the tool and the Python of its environment; so
+# do SNELLEN_LMMS_EVAL_CHECKOUT and _PYTHON, and SNELLEN_INSPECT_PYTHON. TASKS='POPE|MME' tries these alone.
 bridge: $(VENV)/dev.ready
-	$(BIN)/python -m tests.bridge.proof
+	$(BIN)/python -m tests.bridge.proof $(if $(TASKS),'$(TASKS)')
+	$(BIN)/python -m tests.bridge.proof_lmms_eval $(if $(TASKS),'$(TASKS)')
+	$(BIN)/python -m tests.bridge.proof_inspect $(if $(TASKS),'$(TASKS)')
 
 # Every body of a request, by the descriptions and the client packages of the providers (tests/schemas):
 # SNELLEN_CHECKOUTS names the folder of their repositories, SNELLEN_ORACLE_PYTHON a Python with the packages

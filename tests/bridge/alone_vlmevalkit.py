@@ -16,7 +16,6 @@ import json
 import math
 import os
 import random
-import signal
 import sys
 import traceback
 from collections.abc import Mapping
@@ -26,8 +25,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "differential" / "oracles"))
 
 NO_JUDGE = "exact_matching"
-SECONDS = 90
-"""The longest that one task may take."""
 DIMENSIONS = (
     "Creativity",
     "Richness",
@@ -161,7 +158,6 @@ def run(task: str, judged: bool, work: Path) -> dict[str, Any]:
 def main(checkout: str, data: str, work: str) -> None:
     jobs: list[Mapping[str, Any]] = json.load(sys.stdin)
     results: dict[str, Any] = {}
-    signal.signal(signal.SIGALRM, stop_waiting)
     os.environ["LMUData"] = data  # noqa: SIM112 - its name there
     with contextlib.redirect_stdout(sys.stderr):
         import stand_ins
@@ -189,23 +185,13 @@ def try_both(task: str, work: Path) -> dict[str, Any]:
         folder.mkdir(parents=True)
         ASKED.clear()
         try:
-            signal.alarm(SECONDS)
             result = {**run(task, judged, folder), "judged": judged}
             if judged or not ASKED:
                 return result
         except Exception as error:  # noqa: BLE001 - whatever the tool's code has
             print("".join(traceback.format_exception(error)), file=sys.stderr)
             result = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}", "judged": judged}
-            if isinstance(error, TimeoutError):
-                return result
-        finally:
-            signal.alarm(0)
     return result
-
-
-def stop_waiting(*_: Any) -> None:
-    """A task may wait for a process of its own that is lost."""
-    raise TimeoutError(f"it has not ended in {SECONDS} seconds")
 
 
 def scripted_judge(**named: Any) -> Any:

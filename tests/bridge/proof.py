@@ -10,12 +10,13 @@ the digit. What came of each task is written to `proof.json`.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import os
 import re
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,10 @@ from snellen.bridge.protocol import Aggregated, JudgeQuestion, MessageData, Next
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
 ALONE = Path(__file__).with_name("alone_vlmevalkit.py")
 TABLE = Path(__file__).with_name("proof.json")
+TOGETHER, SECONDS = 8, 240
+"""Tasks of one process of the tool, and how long it may take."""
+ENDLESS = frozenset({"SeePhys"})
+"""Tasks that wait for a process of their own for ever, by themselves."""
 
 
 REPOSITORIES = {
@@ -51,7 +56,7 @@ REPOSITORIES = {
     "VDC_8frame": ("Enxin/VLMEval-VDC", "VDC"),
 }
 """Repository and file of tasks of videos, which are read from the cache of the hub."""
-OWN = {
+OWN: dict[str, list[dict[str, Any]]] = {
     "XSTest": [
         {"index": i, "question": asked, "type": kind, "label": label, "answer": label}
         for i, (asked, kind, label) in enumerate(
@@ -78,7 +83,7 @@ def find_jobs(names: set[str]) -> Iterator[Job]:
     """For each layout of a family the first of VLMEvalKit's names that means these options, or is
     the family's own."""
     spelt = {re.sub("[^a-z0-9]", "", name.lower()): name for name in sorted(names, reverse=True)}
-    done = set()
+    done: set[str] = set()
     for layout in sorted(LAYOUTS.glob("*.tsv")):
         family, _, chosen = layout.stem.partition("@")
         source = benchmark_sources()[family]() if family in benchmark_sources() else None
@@ -90,7 +95,7 @@ def find_jobs(names: set[str]) -> Iterator[Job]:
         exact = [name for name in fitting if dict(aliases[name]) == options]
         alike = [spelt[key] for key in [re.sub("[^a-z0-9]", "", family)] if key in spelt and not options]
         for task in [*exact, *fitting, *alike][:1]:
-            if task not in done:
+            if task not in done | ENDLESS:
                 done.add(task)
                 yield Job(task, layout.read_text("utf-8"))
     for task, rows in OWN.items():
@@ -126,16 +131,39 @@ def place(jobs: list[Job], folder: Path) -> None:
 
 
 def run_alone(command: WorkerCommand, jobs: list[Job], folder: Path) -> dict[str, Any]:
-    """What VLMEvalKit does by itself."""
+    """What VLMEvalKit does by itself, a few tasks in one process; where that does not end, each in one
+    of its own."""
+    try:
+        return _run_some(command, jobs, folder / "some")
+    except subprocess.TimeoutExpired:
+        found: dict[str, Any] = {}
+        for job in jobs:
+            try:
+                found |= _run_some(command, [job], folder / job.task)
+            except subprocess.TimeoutExpired:
+                found[job.task] = {"error": f"TimeoutError: it has not ended in {SECONDS} seconds", "judged": False}
+        return found
+
+
+def _run_some(command: WorkerCommand, jobs: list[Job], folder: Path) -> dict[str, Any]:
+    """Raises subprocess.TimeoutExpired."""
     place(jobs, folder / "data")
     given = json.dumps([{"task": job.task} for job in jobs])
     arguments = [command.python, str(ALONE), command.settings["checkout"], str(folder / "data"), str(folder / "work")]
     env = {**os.environ, "HF_HUB_CACHE": str(folder / "data" / "hub"), "HF_HUB_OFFLINE": "1"}
     with (folder / "log").open("wb") as log:
-        done = subprocess.run(arguments, input=given.encode(), stdout=subprocess.PIPE, stderr=log, check=False, env=env)
-    if done.returncode:
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=env, start_new_session=True
+        )
+        try:
+            out, _ = process.communicate(given.encode(), timeout=SECONDS)
+        finally:
+            # What tasks have left running holds the pipes.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode or not out:
         raise SystemExit((folder / "log").read_text(errors="replace")[-3000:])
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return dict(json.loads(out.splitlines()[-1]))
 
 
 class Bridged:
@@ -216,20 +244,20 @@ def prove(only: str = "") -> dict[str, Any]:
     command = worker_command("vlmevalkit", {})
     catalogue = read_catalogue("vlmevalkit")
     jobs = [job for job in find_jobs({task.name for task in catalogue.tasks()}) if re.search(only, job.task)]
+    # A part of the tasks is tried anew, and the others stay.
+    table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text())["tasks"] if only and TABLE.is_file() else {}
+    jobs.sort(key=lambda job: job.task in table)
     with tempfile.TemporaryDirectory(prefix="proof-") as temporary, ThreadPoolExecutor(1) as thread:
         root = Path(temporary)
-        (root / "alone").mkdir()
-        alone_later = thread.submit(run_alone, command, jobs, root / "alone")
+        parts = [jobs[start : start + TOGETHER] for start in range(0, len(jobs), TOGETHER)]
+        later = [thread.submit(run_alone, command, part, root / str(number)) for number, part in enumerate(parts)]
         bridged = Bridged(command, jobs, root / "bridged")
         commit = bridged.worker().hello.commit
-        alone = alone_later.result()
-        # A part of the tasks is tried anew, and the others stay.
-        kept = json.loads(TABLE.read_text())["tasks"] if only and TABLE.is_file() else {}
-        table: dict[str, dict[str, Any]] = kept
-        for job in jobs:
-            line = table[job.task] = _prove_one(job, alone[job.task], bridged)
-            print(job.task, line["came"], line.get("why", ""), file=sys.stderr, flush=True)
-            TABLE.write_bytes(_encode(commit, table))
+        for part, alone in zip(parts, later, strict=True):
+            for job in part:
+                line = table[job.task] = _prove_one(job, alone.result()[job.task], bridged)
+                print(job.task, line["came"], line.get("why", ""), file=sys.stderr, flush=True)
+                TABLE.write_bytes(_encode(commit, table))
         bridged.close()
     return table
 

@@ -49,6 +49,11 @@ class ListedTask(Struct, frozen=True, omit_defaults=True):
     data: str = ""
     broken: str = ""
 
+    def wants(self) -> tuple[str, ...]:
+        """What it needs beside its data and the packages of the tool's list, or why it does not run."""
+        broken = (f"broken there: {self.broken}",) if self.broken else ()
+        return (*self.needs, *(("a judge",) if self.judged else ()), *broken)
+
 
 class TaskFacts(Struct, frozen=True):
     """A task whose data are loaded."""

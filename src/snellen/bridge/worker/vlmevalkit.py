@@ -29,6 +29,7 @@ from typing import Any
 from .absent import absent_packages, import_tool, watch
 from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem
 from .vlmevalkit_messages import judge_class, judge_key, messages_of
+from .vlmevalkit_needs import asks_judge, find_needs
 
 MODELS = ("vlmeval.vlm", "vlmeval.config")
 """Parts of the tool that load models of its own, which no benchmark needs."""
@@ -507,7 +508,8 @@ def _task_facts(name: str, cls: Any) -> dict[str, Any]:
     urls = getattr(cls, "DATASET_URL", None)
     url = urls.get(name, "") if isinstance(urls, Mapping) else ""
     where = url if isinstance(url, str) and url else f"{name}.tsv" if "video" not in modality else ""
-    return {"name": name, "modality": modality, "kind": kind, "data": where, "needs": [], "broken": ""}
+    facts = {"name": name, "modality": modality, "kind": kind, "data": where}
+    return {**facts, "needs": find_needs(cls), "judged": asks_judge(cls), "broken": ""}
 
 
 def _judge_name(task: str, dataset: Any, tool: VLMEvalKit) -> str:

@@ -97,7 +97,8 @@ def _benchmarks() -> Document:
 
 
 def _benchmarks_of(tool: str) -> Document:
-    """Name, inputs and kind of each benchmark of another tool, and which family here is the same."""
+    """Name, inputs and kind of each benchmark of another tool, which family here is the same, and what
+    it needs beside its data."""
     from snellen.benchmarks.declaration.peers import PEERS
     from snellen.benchmarks.declaration.registry import own_name_of
     from snellen.bridge.catalogue import read_catalogue
@@ -107,11 +108,12 @@ def _benchmarks_of(tool: str) -> Document:
         raise UnknownName("tool", tool, PEERS)
     found = read_catalogue(tool)
     rows = [
-        (f"{tool}/{one.name}", " ".join(one.modality), one.kind or "", own_name_of(one.name)) for one in found.tasks()
+        (f"{tool}/{one.name}", " ".join(one.modality), one.kind or "", own_name_of(one.name), ", ".join(one.wants()))
+        for one in found.tasks()
     ]
     at = f" at commit {found.commit[:8]}" if found.commit else ""
     more = f"the tasks of {PEERS[tool]} {found.version}{at}; docs/bridge.md says what running one needs"
-    return _names(f"benchmarks of {PEERS[tool]}", ("name", "inputs", "kind", "native"), rows, more)
+    return _names(f"benchmarks of {PEERS[tool]}", ("name", "inputs", "kind", "native", "needs"), rows, more)
 
 
 def _suites() -> Document:
