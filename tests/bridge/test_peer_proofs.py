@@ -42,3 +42,14 @@ def test_the_kinds_of_lmms_eval_are_covered() -> None:
     assert any(one["most_media"] > 1 for one in same)
     assert any(one["turns"] > 1 for one in same)
     assert sum(one["judged"] > 0 for one in same) > 3
+
+
+def test_the_kinds_of_vlmevalkit_are_covered() -> None:
+    table = json.loads((HERE / "proof.json").read_text("utf-8"))["tasks"]
+    came = Counter(one["came"] for one in table.values())
+    assert came["same"] >= 40, came
+    assert not came["differs"], came
+    same = {name: one for name, one in table.items() if one["came"] == "same"}
+    assert {"POPE", "XSTest", "Video_Holmes_32frame", "MMDU"} <= set(same)
+    assert sum(one["judged"] for one in same.values()) > 1
+    assert same["MMDU"]["turns"] > 1
