@@ -33,9 +33,9 @@ def test_a_prefix_names_a_tool() -> None:
 
 
 def test_a_name_that_another_tool_has_is_answered_with_the_command() -> None:
-    assert dict(peers_with("zerobench"))["vlmevalkit"] == "ZEROBench"
-    with pytest.raises(UsageError, match="VLMEvalKit, which Snellen runs with its code: -b vlmevalkit/ZEROBench"):
-        open_benchmark("ZEROBench")
+    assert dict(peers_with("apho_2025"))["vlmevalkit"] == "APhO_2025"
+    with pytest.raises(UsageError, match="VLMEvalKit, which Snellen runs with its code: -b vlmevalkit/APhO_2025"):
+        open_benchmark("APhO_2025")
     with pytest.raises(UnknownName):
         open_benchmark("no-benchmark-of-anybody")
 
