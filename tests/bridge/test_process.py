@@ -48,8 +48,9 @@ def test_a_task_that_cannot_be_opened_says_why(open_session: Open, task: str, ki
     assert caught.value.fault.kind == kind
 
 
-def test_an_error_of_the_tool_is_one_sentence_and_ends_nothing(open_session: Open) -> None:
-    session = open_session("raises")
+@pytest.mark.parametrize("task", ["raises", "grouped"])
+def test_an_error_of_the_tool_is_one_sentence_and_ends_nothing(open_session: Open, task: str) -> None:
+    session = open_session(task)
     with pytest.raises(PeerFault, match="ValueError: a colour out of space") as caught:
         score(session)
     assert "colours.py" in caught.value.fault.trace
