@@ -142,7 +142,7 @@ class LmmsTask:
             "count": sum(member.size for member in self._members),
             "modality": self._modality(),
             "metrics": metrics,
-            "headline": metrics[0] if len(metrics) == 1 else None,
+            "headline": self._find_lead(first) if len(self._members) == 1 or len(metrics) == 1 else None,
             "judged": self._judged,
             "digest": self._digest(),
             "generation": _read_generation(first.config.generation_kwargs),
@@ -191,9 +191,9 @@ class LmmsTask:
             number = _number(value, task.config.score_key)
             if number is not None:
                 result["values"][_metric_name(metric, key)] = number
-        metrics = list(task.aggregation())
-        if len(metrics) == 1 and task.higher_is_better().get(metrics[0]) is not False:
-            result["correct"] = as_correct(result["values"].get(metrics[0]), metrics, self._judged)
+        lead = self._find_lead(task)
+        if lead is not None and task.higher_is_better().get(lead) is not False:
+            result["correct"] = as_correct(result["values"].get(lead), [lead], self._judged)
         answers = [text for text in instance.filtered_resps.values() if isinstance(text, str) and text != reply]
         if answers:
             result["answer"] = answers[0]
@@ -223,6 +223,11 @@ class LmmsTask:
                 return member, rest
             rest -= member.size
         raise UsageProblem(f"{self._name} has no sample {index}")
+
+    def _find_lead(self, task: Any) -> str | None:
+        """The metric that leads: the only one, or the first of a task that is alone."""
+        metrics = list(task.aggregation())
+        return metrics[0] if len(metrics) == 1 or (metrics and len(self._members) == 1) else None
 
     def _modality(self) -> list[str]:
         """The kinds of media of the first sample of each task, `text` where it has none."""
@@ -304,7 +309,8 @@ class LmmsTask:
                     groups.setdefault(metric, {})[name] = value
         if not metrics:
             metrics = {f"{name}/{metric}": value for metric, row in groups.items() for name, value in row.items()}
-        headline = next(iter(metrics)) if len(metrics) == 1 else None
+        lead = self._find_lead(self._members[0].task) if len(self._members) == 1 else None
+        headline = next(iter(metrics)) if len(metrics) == 1 else lead if lead in metrics else None
         return {"metrics": metrics, "headline": headline, "groups": groups, "notes": notes}
 
     def _notes(self) -> list[str]:
@@ -322,6 +328,8 @@ class LmmsTask:
             notes.append(
                 f"its tasks have different settings of generation: all are asked with those of {self._members[0].name}"
             )
+        if len(self._members) == 1 and len(self._members[0].task.aggregation()) > 1:
+            notes.append("lmms-eval names no metric that leads: the first of the task does")
         repeated = sorted({member.name for member in self._members if (member.task.config.repeats or 1) > 1})
         if repeated:
             notes.append(f"lmms-eval asks each question of {', '.join(repeated)} several times; here it is asked once")
@@ -449,17 +457,12 @@ def _flat_numbers(row: Mapping[str, Any], notes: list[str], name: str) -> Iterat
         if not metric or "_stderr" in metric:
             continue
         metric = _metric_name(metric, key)
-        if isinstance(value, dict):
-            for part, number in value.items():
-                found = _number(number, "score")
-                if found is not None:
-                    yield f"{metric}/{part}", float(found)
-            continue
-        found = _number(value, "score")
-        if found is None:
-            notes.append(f"{name}: {metric} is no number: {str(value)[:200]}")
-        else:
-            yield metric, float(found)
+        for part, number in value.items() if isinstance(value, dict) else [("", value)]:
+            found = _number(number, "score")
+            if found is not None:
+                yield (f"{metric}/{part}" if part else metric), float(found)
+            elif not part:
+                notes.append(f"{name}: {metric} is no number: {str(value)[:200]}")
 
 
 def _read_generation(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
