@@ -81,6 +81,8 @@ class Task:
             question = {"role": "user", "parts": [{"type": "text", "text": f"Is {replies[0]!r} {COLOURS[index]}?"}]}
             text = self.tool.ask_judge([question], {"max_tokens": 5})
             return {"values": {"verdict": 1.0 if "yes" in text.lower() else 0.0}, "correct": "yes" in text.lower()}
+        if self.name == "hashes":
+            return {"values": {"hash": hash("red")}}
         right = replies[-1].strip()[:1] == "ABCD"[index]
         return {"values": {"hit": right}, "correct": right, "answer": replies[-1].strip()[:1], "state": [right, index]}
 

@@ -57,6 +57,11 @@ def test_an_error_of_the_tool_is_one_sentence_and_ends_nothing(open_session: Ope
     assert score(session, 0, "A").correct is True
 
 
+def test_hashes_are_the_same_in_each_worker(open_session: Open) -> None:
+    first, second = open_session("hashes"), open_session("hashes")
+    assert score(first).values == score(second).values
+
+
 def test_a_worker_that_exits_is_lost_with_its_last_lines(open_session: Open) -> None:
     session = open_session("exits")
     with pytest.raises(PeerLost, match=r"has ended \(exit code 7\); its last lines: .*no more colours"):

@@ -345,6 +345,10 @@ def _load_file(path: Path) -> Any:
 
 def _start() -> None:
     """Run `main` of this file as a module of a package, so that adapters can import from it."""
+    if sys.flags.ignore_environment:
+        # `-I` ignores PYTHONHASHSEED too, without which sets have another order in each process.
+        code = "import runpy, sys; del sys.path[0]; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+        os.execv(sys.executable, [sys.executable, "-s", "-B", "-u", "-c", code, *sys.argv])
     package = "snellen_worker"
     folder = Path(__file__).parent
     spec = importlib.util.spec_from_file_location(
