@@ -191,7 +191,8 @@ def test_banned_calls(here: str) -> None:
             elif isinstance(node, ast.ExceptHandler):
                 if node.type is None:
                     wrong.append(f"{place(path, node)} has a bare except")
-            elif is_environment(node) and path.name != "settings.py":
+            elif is_environment(node) and path.name != "settings.py" and path.parent.name != "worker":
+                # A worker sets, for the libraries of the tool, the environment that Snellen has emptied.
                 wrong.append(f"{place(path, node)} reads the environment")
     assert not wrong
 

@@ -33,7 +33,7 @@ def judge_reply(texts: str, known: tuple[str, ...]) -> str:
     return known[hashlib.sha256(texts.encode()).digest()[0] % len(known)]
 
 
-def main(home: str) -> None:
+def main(home: str, *_: str) -> None:
     tasks = json.load(sys.stdin)
     os.environ.update(HF_HOME=home, HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1")
     os.environ["XDG_CACHE_HOME"] = str(Path(home) / "inspect_cache")
@@ -59,6 +59,7 @@ def run(name: str) -> dict[str, Any]:
 
     import inspect_ai
     import inspect_evals
+    from inspect_ai._util.registry import RegistryInfo, registry_add
     from inspect_ai.model import ModelAPI, ModelOutput, get_model, modelapi
     from inspect_ai.solver._task_state import sample_state
 
@@ -98,6 +99,9 @@ def run(name: str) -> dict[str, Any]:
     task = getattr(importlib.import_module(module), name)(**TASKS[name].options)
     modelapi(name="scripted")(Scripted)
     modelapi(name="scripted_grader")(Grader)
+    # Tasks that take the name of a grader are given this one: it needs no key.
+    importlib.import_module("inspect_ai.model._providers.providers")
+    registry_add(type("Named", (Grader,), {}), RegistryInfo(type="modelapi", name="inspect_ai/mockllm"))
     models = [get_model(f"{provider}/model", memoize=False) for provider in ("scripted", "scripted_grader")]
     with tempfile.TemporaryDirectory() as folder:
         (log,) = inspect_ai.eval(

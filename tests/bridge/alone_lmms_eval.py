@@ -1,6 +1,6 @@
 """lmms-eval by itself: its own `simple_evaluate` with a scripted chat model.
 
-    python alone_lmms_eval.py CHECKOUT HOME WORK < tasks.json > results.json
+    python alone_lmms_eval.py HOME WORK CHECKOUT < tasks.json > results.json
 
 Run by `python -m tests.bridge.proof_lmms_eval` in lmms-eval's environment; nothing of Snellen is
 imported. For each task: what the model was shown (texts, SHA-256 of pixels, samples of sound and
@@ -77,7 +77,7 @@ def shown_part(content: Any) -> list[str]:
     return [content.type, digest_picture(value)]
 
 
-def main(checkout: str, home: str, work: str) -> None:
+def main(home: str, work: str, checkout: str) -> None:
     tasks = json.load(sys.stdin)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Judge)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from snellen_worker.main import AskJudge, DataMissing, Needs, UsageProblem, media_part  # type: ignore[import-not-found]
+from snellen_worker.main import AskJudge, DataMissing, Needs, UsageProblem  # type: ignore[import-not-found]
+from snellen_worker.message_parts import media_part  # type: ignore[import-not-found]
 
 COLOURS = ("red", "green", "blue", "white")
 
@@ -74,12 +75,16 @@ class Task:
 
     def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         misbehave(self.name, index, self.folder)
+        if self.name == "grouped" and index == 1:
+            raise TaskGroup(ValueError("a colour out of space"))
         if self.is_judged:
             question = {"role": "user", "parts": [{"type": "text", "text": f"Is {replies[0]!r} {COLOURS[index]}?"}]}
             text = self.tool.ask_judge([question], {"max_tokens": 5})
             return {"values": {"verdict": 1.0 if "yes" in text.lower() else 0.0}, "correct": "yes" in text.lower()}
         if self.name == "together":
             return {"values": {}, "state": [replies[-1], index]}
+        if self.name == "hashes":
+            return {"values": {"hash": hash("red")}}
         right = replies[-1].strip()[:1] == "ABCD"[index]
         return {"values": {"hit": right}, "correct": right, "answer": replies[-1].strip()[:1], "state": [right, index]}
 
@@ -97,6 +102,14 @@ class Task:
             return {"metrics": {"colour sense": sense}, "headline": "colour sense", "values": values}
         right = sum(one["state"][0] for one in records)
         return {"metrics": {"colour sense": right / len(records), "asked": len(records)}, "headline": "colour sense"}
+
+
+class TaskGroup(BaseException):
+    """What event loops make of an error; no `except Exception` has it."""
+
+    def __init__(self, *inner: BaseException) -> None:
+        super().__init__("unhandled errors in a TaskGroup (1 sub-exception)")
+        self.exceptions = inner
 
 
 def misbehave(task: str, index: int, folder: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from snellen.bridge.worker.http_judge import HttpJudge, JudgeStopped
-from snellen.bridge.worker.main import JudgeFailed
+from snellen.bridge.worker.http_judge import HttpJudge
+from snellen.bridge.worker.main import JudgeFailed, JudgeStopped
 
 ADDRESS = "https://judge.invalid/v1"
 PICTURE = "data:image/png;base64," + base64.b64encode(b"pixels").decode()
@@ -76,3 +76,27 @@ def test_a_picture_by_its_address_is_not_fetched() -> None:
     part = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     with pytest.raises(JudgeStopped, match="not fetched"):
         send(HttpJudge(Asked()), "chat/completions", {"messages": [{"role": "user", "content": [part]}]})
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"tools": [{"type": "function"}]}, "for tools"),
+        ({"n": 3}, "for several answers"),
+        ({"stream": True}, "for a stream"),
+        ({"messages": [{"role": "tool", "content": "4"}]}, "role 'tool'"),
+        ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "kind 'input_audio'"),
+    ],
+)
+def test_what_no_judge_can_take_is_no_grade(body: dict[str, Any], says: str) -> None:
+    asked = Asked()
+    with pytest.raises(JudgeStopped, match=says):
+        send(HttpJudge(asked), "chat/completions", {"messages": [{"role": "user", "content": "Grade."}], **body})
+    assert not asked.messages
+
+
+@pytest.mark.parametrize("path", ["models/gemini-2.5-pro:generateContent?key=secret", "embeddings", "completions"])
+def test_a_request_to_a_model_in_another_format_is_no_grade(path: str) -> None:
+    with pytest.raises(JudgeStopped, match="no judge can be asked") as caught:
+        send(HttpJudge(Asked()), path, {"input": "red"})
+    assert "secret" not in str(caught.value)

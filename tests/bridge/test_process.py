@@ -48,12 +48,18 @@ def test_a_task_that_cannot_be_opened_says_why(open_session: Open, task: str, ki
     assert caught.value.fault.kind == kind
 
 
-def test_an_error_of_the_tool_is_one_sentence_and_ends_nothing(open_session: Open) -> None:
-    session = open_session("raises")
+@pytest.mark.parametrize("task", ["raises", "grouped"])
+def test_an_error_of_the_tool_is_one_sentence_and_ends_nothing(open_session: Open, task: str) -> None:
+    session = open_session(task)
     with pytest.raises(PeerFault, match="ValueError: a colour out of space") as caught:
         score(session)
     assert "colours.py" in caught.value.fault.trace
     assert score(session, 0, "A").correct is True
+
+
+def test_hashes_are_the_same_in_each_worker(open_session: Open) -> None:
+    first, second = open_session("hashes"), open_session("hashes")
+    assert score(first).values == score(second).values
 
 
 def test_a_worker_that_exits_is_lost_with_its_last_lines(open_session: Open) -> None:

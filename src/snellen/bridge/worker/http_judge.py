@@ -2,39 +2,39 @@
 
 The peers' own code makes its requests (openai, requests, httpx) and reads the replies; what is
 replaced is the wire. A request of OpenAI's chat completions or responses, or of Anthropic's messages,
-is put to `ask_judge`, and the text that comes back stands in a body of that format. Everything else
-passes, and fails where there is no network.
+is put to `ask_judge`, and the text that comes back stands in a body of that format. What a judge
+cannot take, or a request of another format to a model, stops the call: peers make a grade of 0 of an
+error that they catch. Everything else passes, and fails where there is no network.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import importlib
 import importlib.util
 import json
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .main import AskJudge, JudgeFailed, media_part
+from .main import AskJudge, DataMissing, JudgeFailed, JudgeStopped
+from .message_parts import ROLES, linked_part, text_part
 
 _PLACEHOLDER = "none"
 """What clients are given in place of a key, which they demand before they send anything."""
-_KEYS = ("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-_ENDPOINTS = {
+_VARIABLES = {
+    **dict.fromkeys(("OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY"), _PLACEHOLDER),
     "OPENAI_API_URL": "https://judge.invalid/v1/chat/completions",
     "AZURE_ENDPOINT": "https://judge.invalid/v1/chat/completions",
     "AZURE_OPENAI_ENDPOINT": "https://judge.invalid",
 }
 _MODULES = ("httpx", "httpx2")
-_IMAGE_SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/gif": ".gif"}
-
-
-class JudgeStopped(BaseException):
-    """The judge did not answer. No `except Exception` of the peer makes a grade of that."""
+_KNOWN = re.compile(r"/(chat/completions|responses|messages)/?$")
+_OTHER = re.compile(
+    r"(:\w*generateContent|/(completions|embeddings|moderations|rerank|invoke|converse))/?$", re.IGNORECASE
+)
+"""Requests to models that no answer of a judge fits."""
 
 
 class HttpJudge:
@@ -42,19 +42,13 @@ class HttpJudge:
 
     def __init__(self, ask_judge: AskJudge) -> None:
         self._ask = ask_judge
-        self._lock = threading.Lock()
         self.folder = Path()
         """Where pictures that the judge is shown are written."""
-        self.asked = 0
-        self.models: set[str] = set()
-        """The models that the peer asked for."""
 
     def install(self) -> None:
         """Take the place of the wire in the HTTP libraries that are installed."""
-        for name in _KEYS:
-            os.environ.setdefault(name, _PLACEHOLDER)
-        for name, address in _ENDPOINTS.items():
-            os.environ.setdefault(name, address)
+        for name, value in _VARIABLES.items():
+            os.environ.setdefault(name, value)
         for name in _MODULES:
             if importlib.util.find_spec(name) is not None:
                 self._install_httpx(importlib.import_module(name))
@@ -62,27 +56,27 @@ class HttpJudge:
             self._install_requests()
 
     def reply(self, address: str, body: bytes) -> dict[str, Any] | None:
-        """The body that the judge's answer makes, None where this asks no model."""
-        kind = _request_kind(address)
-        if kind is None:
+        """The body that the judge's answer makes, None where this asks no model. Raises JudgeStopped."""
+        path = address.split("?")[0]
+        known = _KNOWN.search(path)
+        if known is None:
+            if _OTHER.search(path):
+                raise JudgeStopped(f"the peer asks a model at {path}, a format in which no judge can be asked")
             return None
         try:
             sent = json.loads(body)
         except ValueError:
             return None
-        text = self.ask(_read_messages(kind, sent, self.folder), _generation(sent), sent.get("model"))
-        return {**_BODIES[kind](text), "model": sent.get("model") or "judge"}
+        _check_wishes(sent)
+        text = self.ask(_read_messages(known[1], sent, self.folder), _generation(sent))
+        return {"id": "judge", "model": sent.get("model") or "judge", **_BODIES[known[1]](text)}
 
-    def ask(self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any], model: str | None) -> str:
+    def ask(self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> str:
         """The judge's text. Raises JudgeStopped where it does not answer."""
-        with self._lock:
-            self.asked += 1
-            if model:
-                self.models.add(model)
         try:
             return self._ask(messages, generation)
         except JudgeFailed as error:
-            raise JudgeStopped(str(error)) from error
+            raise JudgeStopped(f"the judge did not answer: {error}") from error
 
     def _install_httpx(self, httpx: Any) -> None:
         sync, of_async = httpx.HTTPTransport, httpx.AsyncHTTPTransport
@@ -117,39 +111,35 @@ class HttpJudge:
         adapter.send = send
 
 
-def _request_kind(address: str) -> str | None:
-    path = address.split("?")[0].rstrip("/")
-    for ending in ("chat/completions", "responses", "messages"):
-        if path.endswith(f"/{ending}"):
-            return ending
-    return None
+def _check_wishes(sent: Mapping[str, Any]) -> None:
+    """Raise JudgeStopped for what an answer of one text is not."""
+    wishes = {"tools": sent.get("tools"), "several answers": (sent.get("n") or 1) > 1, "a stream": sent.get("stream")}
+    for wish, is_there in wishes.items():
+        if is_there:
+            raise JudgeStopped(f"the peer asks its judge for {wish}, which none can give")
 
 
 def _read_messages(kind: str, sent: Mapping[str, Any], folder: Path) -> list[dict[str, Any]]:
     """The messages of a request as those of a sample."""
-    told = sent.get("instructions" if kind == "responses" else "system") if kind != "chat/completions" else None
-    messages = [{"role": "system", "content": told}] if told else []
+    told = {"responses": sent.get("instructions"), "messages": sent.get("system")}.get(kind)
     given = sent.get("input" if kind == "responses" else "messages") or []
-    messages += [{"role": "user", "content": given}] if isinstance(given, str) else given
-    return [
-        {"role": _role(message.get("role", "user")), "parts": _read_parts(message.get("content"), folder)}
-        for message in messages
-    ]
-
-
-def _role(name: str) -> str:
-    return {"developer": "system"}.get(name, name)
+    given = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    messages = []
+    for message in [{"role": "system", "content": told}, *given] if told else given:
+        role = message.get("role", "user").replace("developer", "system")
+        if role not in ROLES:
+            raise JudgeStopped(f"the peer shows its judge a message of the role {role!r}, which none can take")
+        messages.append({"role": role, "parts": _read_parts(message.get("content"), folder)})
+    return messages
 
 
 def _read_parts(content: Any, folder: Path) -> list[dict[str, Any]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
     parts = []
-    for part in content or []:
+    for part in [content] if isinstance(content, str) else content or []:
         if isinstance(part, str):
-            parts.append({"type": "text", "text": part})
+            parts.append(text_part(part))
         elif "text" in part:
-            parts.append({"type": "text", "text": part["text"]})
+            parts.append(text_part(part["text"]))
         elif "image_url" in part:
             link = part["image_url"]
             parts.append(_picture(link["url"] if isinstance(link, Mapping) else link, folder))
@@ -162,15 +152,12 @@ def _read_parts(content: Any, folder: Path) -> list[dict[str, Any]]:
 
 
 def _picture(link: str, folder: Path) -> dict[str, Any]:
-    head, _, data = link.partition(",")
-    if not head.startswith("data:") or ";base64" not in head:
+    if not link.startswith("data:") or ";base64" not in link.partition(",")[0]:
         raise JudgeStopped(f"the peer shows its judge a picture by its address, {link[:80]}, which is not fetched")
-    media_type = head[len("data:") :].split(";")[0]
     try:
-        content = base64.b64decode(data)
-    except binascii.Error as error:
-        raise JudgeStopped("the peer shows its judge a picture that is no base64") from error
-    return media_part(folder, "image", content, _IMAGE_SUFFIXES.get(media_type, ".png"), media_type)
+        return linked_part(folder, "image", link)
+    except DataMissing as error:
+        raise JudgeStopped(f"the peer shows its judge what cannot be read: {error}") from error
 
 
 def _generation(sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,23 +177,19 @@ def _generation(sent: Mapping[str, Any]) -> dict[str, Any]:
 def _completion(text: str) -> dict[str, Any]:
     usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    return {"id": "judge", "object": "chat.completion", "created": 0, "choices": [choice], "usage": usage}
+    return {"object": "chat.completion", "created": 0, "choices": [choice], "usage": usage}
 
 
 def _response(text: str) -> dict[str, Any]:
     content = [{"type": "output_text", "text": text, "annotations": []}]
     output = [{"type": "message", "id": "judge", "role": "assistant", "status": "completed", "content": content}]
-    return {"id": "judge", "object": "response", "created_at": 0, "status": "completed", "output": output}
+    return {"object": "response", "created_at": 0, "status": "completed", "output": output}
 
 
 def _anthropic_message(text: str) -> dict[str, Any]:
     usage = {"input_tokens": 0, "output_tokens": 0}
     content = [{"type": "text", "text": text}]
-    return {"id": "judge", "type": "message", "role": "assistant", "content": content, "usage": usage}
+    return {"type": "message", "role": "assistant", "content": content, "usage": usage}
 
 
-_BODIES: dict[str, Callable[[str], dict[str, Any]]] = {
-    "chat/completions": _completion,
-    "responses": _response,
-    "messages": _anthropic_message,
-}
+_BODIES = {"chat/completions": _completion, "responses": _response, "messages": _anthropic_message}

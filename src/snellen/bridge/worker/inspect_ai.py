@@ -24,10 +24,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .http_judge import HttpJudge, JudgeStopped
-from .inspect_ai_parts import read_message
+from .http_judge import HttpJudge
 from .local_data import choose_home, data_errors, use_local_copies
-from .main import SEED, AskJudge, Fault, JudgeFailed, JudgePending, Needs, UsageProblem
+from .main import SEED, AskJudge, Fault, JudgePending, JudgeStopped, Needs, UsageProblem, as_correct
+from .message_parts import ROLES, label_options, linked_part, row_cells, text_part
 from .stored_values import decode_value, encode_value
 
 _SCORES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -51,7 +51,7 @@ def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> InspectEvals:
     judge = HttpJudge(ask_judge)
     judge.install()
     use_local_copies(home)
-    return InspectEvals(judge, ask_judge)
+    return InspectEvals(judge)
 
 
 class _SeededRandom(random.Random):
@@ -64,9 +64,9 @@ class _SeededRandom(random.Random):
 class InspectEvals:
     """The peer."""
 
-    def __init__(self, judge: HttpJudge, ask_judge: AskJudge) -> None:
+    def __init__(self, judge: HttpJudge) -> None:
         self._judge = judge
-        self._session = EvalSession(ask_judge)
+        self._session = EvalSession(judge)
         spec = importlib.util.find_spec("inspect_evals")
         if spec is None or spec.origin is None:
             raise Needs("the package 'inspect_evals' is not installed")
@@ -83,7 +83,7 @@ class InspectEvals:
     def open(self, task: str, options: Mapping[str, str], folder: Path) -> InspectTask:
         if task not in self._modules:
             raise UsageProblem(f"inspect_evals has no task {task!r}; its `tasks` call lists them")
-        self._judge.folder = self._session.folder = folder
+        self._judge.folder = folder
         _stop_retries()
         self._session.install()
         make = getattr(importlib.import_module(self._modules[task]), task)
@@ -98,9 +98,8 @@ class InspectEvals:
 class EvalSession:
     """What the models of the run do at the moment: they are the one that is measured, or the judge."""
 
-    def __init__(self, ask_judge: AskJudge) -> None:
-        self._ask_judge = ask_judge
-        self.folder = Path()
+    def __init__(self, judge: HttpJudge) -> None:
+        self._judge = judge
         self.replies: list[str] = []
         self.asked: tuple[list[Any], Any] | None = None
         self.scoring = False
@@ -116,7 +115,7 @@ class EvalSession:
         if tools:
             return self._end(Needs("tools that a model calls, which the exchange does not carry"))
         if self.scoring:
-            return self._judge(messages, config)
+            return self._grade(messages, config)
         if is_judge:
             return self._end(Needs("another model while the sample is asked, which the exchange does not carry"))
         if not self.replies:
@@ -124,12 +123,15 @@ class EvalSession:
             return self._end(_RequestFound())
         return self.replies.pop(0)
 
-    def _judge(self, messages: list[Any], config: Any) -> str:
+    def _grade(self, messages: list[Any], config: Any) -> str:
         try:
-            sent = [read_message(message, self.folder) for message in messages]
-            return self._ask_judge(sent, _read_generation(config))
-        except (JudgeFailed, JudgePending, Fault) as error:
+            return self._judge.ask(self.read(messages), _read_generation(config))
+        except (JudgeStopped, JudgePending, Fault) as error:
             return self._end(error)
+
+    def read(self, messages: Sequence[Any]) -> list[dict[str, Any]]:
+        """Messages as those of the exchange. Raises Needs for what no message can hold."""
+        return [read_message(message, self._judge.folder) for message in messages]
 
     def _end(self, error: BaseException) -> str:
         self.ended = self.ended or error
@@ -140,10 +142,8 @@ class EvalSession:
         if self._installed:
             return
         self._installed = True
-        model, registry = (
-            importlib.import_module("inspect_ai.model"),
-            importlib.import_module("inspect_ai._util.registry"),
-        )
+        model = importlib.import_module("inspect_ai.model")
+        registry = importlib.import_module("inspect_ai._util.registry")
         importlib.import_module("inspect_ai.model._providers.providers")
         session = self
 
@@ -158,9 +158,10 @@ class EvalSession:
 
             return Speaker
 
-        known = registry.registry_find(lambda info: info.type == "modelapi")
-        for name in {registry.registry_unqualified_name(registry.registry_info(one)) for one in known}:
-            _replace_provider(registry, known, name, provider(is_judge=True))
+        for known in registry.registry_find(lambda info: info.type == "modelapi"):
+            name = registry.registry_info(known).name
+            # A class each: it is marked with the name, which its models are asked for.
+            registry.registry_add(provider(is_judge=True), registry.RegistryInfo(type="modelapi", name=name))
         model.modelapi(name="snellen")(provider(is_judge=False))
 
 
@@ -183,6 +184,8 @@ class InspectTask:
                 sample.id = place + 1
         self._check_needs()
         self._solver = task.solver
+        self._metrics = list(dict.fromkeys(_metric_names(task, self._scorers)))
+        self._judged = _asks_judge(self._scorers)
 
     def facts(self) -> dict[str, Any]:
         notes = []
@@ -195,11 +198,12 @@ class InspectTask:
             "count": len(self._samples),
             "modality": sorted({kind for sample in self._samples for kind in _modality(sample)}),
             "kind": kind,
-            "metrics": list(dict.fromkeys(_metric_names(self._task, self._scorers))),
+            "metrics": self._metrics,
             "headline": None,
-            "judged": _asks_judge(self._scorers),
+            "judged": self._judged,
             "digest": self._digest(),
-            "generation": _read_generation(self._task.config),
+            # Of the first request, since solvers have settings of their own.
+            "generation": _read_generation((self._samples and self._ask(0, [])[1]) or self._task.config),
             "notes": notes,
             "multi_turn": not set(solvers) <= _PLAIN_SOLVERS or sum(name in _ASKING_SOLVERS for name in solvers) != 1,
         }
@@ -209,26 +213,21 @@ class InspectTask:
         messages, config = self._ask(index, [])
         if messages is None:
             raise Fault(f"{self._name} asks nothing of its sample {sample.id}")
-        options = {chr(ord("A") + place): text for place, text in enumerate(sample.choices or [])}
         target = sample.target if isinstance(sample.target, list) else [sample.target]
-        row = {key: value for key, value in (sample.metadata or {}).items() if isinstance(value, str | int | float)}
         described = {
             "id": str(sample.id),
-            "messages": [read_message(message, self._session.folder) for message in messages],
-            "row": {**row, "target": ", ".join(target)},
+            "messages": self._session.read(messages),
+            "row": {**row_cells(sample.metadata), "target": ", ".join(target)},
             "generation": _read_generation(config),
+            **label_options(sample.choices),
         }
         if any(target):
             described["gold"] = [text for text in target if text]
-        if options and len(options) <= 26:
-            described["options"] = options
         return described
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         messages, _ = self._ask(index, replies)
-        if messages is None:
-            return {"done": True}
-        return {"messages": [read_message(message, self._session.folder) for message in messages]}
+        return {"done": True} if messages is None else {"messages": self._session.read(messages)}
 
     def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         log = self._run(index, replies, scored=True)
@@ -250,8 +249,8 @@ class InspectTask:
         result: dict[str, Any] = {"values": values, "state": {"scores": state, "metadata": _metadata(found)}}
         if len(values) == 1:
             (worth,) = values.values()
-            if 0 <= worth <= 1:
-                result["correct"] = float(worth)
+            is_verdict = all(isinstance(score.value, str | bool) for score in found.scores.values())
+            result["correct"] = as_correct(worth, self._metrics, self._judged and not is_verdict)
         answer = next((score.answer for score in found.scores.values() if score.answer), None)
         return {**result, "answer": answer} if answer else result
 
@@ -340,12 +339,8 @@ class InspectTask:
                 )
             # Read while the log is there: `eval` returns what reads it later.
             log.samples = list(log.samples or [])
-        except JudgeStopped as error:
-            raise Fault(f"the judge did not answer: {error}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(session.ended, JudgeFailed):
-            raise Fault(f"the judge did not answer: {session.ended}")
         if isinstance(session.ended, Needs):
             raise Needs(f"{self._name} of inspect_evals needs {session.ended}")
         if session.ended is not None and not isinstance(session.ended, _RequestFound):
@@ -359,6 +354,25 @@ class InspectTask:
         for sample in self._samples:
             digest.update(sample.model_dump_json(exclude_none=True).encode())
         return digest.hexdigest()
+
+
+def read_message(message: Any, folder: Path) -> dict[str, Any]:
+    """A `ChatMessage`, or a text as scorers send it. Raises Needs for what no message can hold."""
+    if isinstance(message, str):
+        return {"role": "user", "parts": [text_part(message)]}
+    if message.role not in ROLES:
+        raise Needs(f"a message of the role {message.role!r}, which the exchange does not carry")
+    content = message.content
+    parts = [text_part(content)] if isinstance(content, str) else [_part(one, folder) for one in content]
+    return {"role": message.role, "parts": parts}
+
+
+def _part(content: Any, folder: Path) -> dict[str, Any]:
+    if content.type == "text":
+        return text_part(content.text)
+    if content.type not in ("image", "audio", "video"):
+        raise Needs(f"a part of the kind {content.type!r}, which the exchange does not carry")
+    return linked_part(folder, content.type, getattr(content, content.type))
 
 
 def _with_end(solve: Any, session: EvalSession) -> Any:
@@ -375,18 +389,6 @@ def _with_end(solve: Any, session: EvalSession) -> Any:
         return run
 
     return until_end()
-
-
-def _replace_provider(registry: Any, known: Sequence[Any], name: str, speaker: Any) -> None:
-    """Let `NAME/model` be the judge."""
-    for one in known:
-        info = registry.registry_info(one)
-        if registry.registry_unqualified_name(info) == name:
-
-            def make(*arguments: Any, **named: Any) -> Any:
-                return speaker(*arguments, **named)
-
-            registry.registry_add(make, registry.RegistryInfo(type="modelapi", name=info.name))
 
 
 def _stop_retries() -> None:

@@ -18,16 +18,16 @@ import inspect
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .http_judge import HttpJudge, JudgeStopped
-from .lmms_eval_parts import ClipMissing, read_messages
+from .http_judge import HttpJudge
+from .lmms_eval_parts import read_messages
 from .local_data import choose_home, data_errors, use_local_copies
-from .main import AskJudge, DataMissing, Fault, Needs, UsageProblem
+from .main import AskJudge, DataMissing, Fault, Needs, UsageProblem, as_correct, read_commit
+from .message_parts import label_options, row_cells
 from .stored_values import decode_value, encode_value
 
 _NEEDS = {
@@ -62,7 +62,7 @@ class LmmsEval:
 
     def facts(self) -> dict[str, Any]:
         version = importlib.metadata.version("lmms_eval") if not self._checkout else _read_version(self._checkout)
-        return {"peer": "lmms-eval", "version": version, "commit": _read_commit(self._checkout)}
+        return {"peer": "lmms-eval", "version": version, "commit": read_commit(self._checkout)}
 
     def tasks(self) -> list[dict[str, Any]]:
         return [self._describe(name) for name in self._manager.all_tasks]
@@ -82,7 +82,7 @@ class LmmsEval:
             if member.task.OUTPUT_TYPE in _NEEDS:
                 raise Needs(f"{member.name} of lmms-eval needs {_NEEDS[member.task.OUTPUT_TYPE]}")
             _prepare_task(member.task, folder)
-        return LmmsTask(task, loaded, members, folder, self._judge, self.facts())
+        return LmmsTask(task, loaded, members, folder, self.facts())
 
     def _describe(self, name: str) -> dict[str, Any]:
         """What the files and functions of a task say of it; no data are loaded."""
@@ -128,16 +128,11 @@ class LmmsTask:
     """One task or group of lmms-eval, loaded."""
 
     def __init__(
-        self,
-        name: str,
-        loaded: dict[Any, Any],
-        members: Sequence[MemberTask],
-        folder: Path,
-        judge: HttpJudge,
-        peer: Mapping[str, Any],
+        self, name: str, loaded: dict[Any, Any], members: Sequence[MemberTask], folder: Path, peer: Mapping[str, Any]
     ) -> None:
         self._name, self._loaded, self._members = name, loaded, members
-        self._folder, self._judge, self._peer = folder, judge, peer
+        self._folder, self._peer = folder, peer
+        self._judged = any(_asks_judge(member.task) for member in members)
 
     def facts(self) -> dict[str, Any]:
         metrics = list(dict.fromkeys(metric for member in self._members for metric in member.task.aggregation()))
@@ -145,9 +140,10 @@ class LmmsTask:
         return {
             "task": self._name,
             "count": sum(member.size for member in self._members),
+            "modality": self._modality(),
             "metrics": metrics,
-            "headline": metrics[0] if len(metrics) == 1 else None,
-            "judged": any(_asks_judge(member.task) for member in self._members),
+            "headline": self._find_lead(first) if len(self._members) == 1 or len(metrics) == 1 else None,
+            "judged": self._judged,
             "digest": self._digest(),
             "generation": _read_generation(first.config.generation_kwargs),
             "notes": self._notes(),
@@ -186,12 +182,8 @@ class LmmsTask:
         instance = _instance(task, doc_id, member.split)
         instance.resps = [reply]
         doc = task.eval_docs_no_media[doc_id]
-        try:
-            state = _process_reply(task, instance, doc)
-        except JudgeStopped as error:
-            raise Fault(f"the judge did not answer: {error}") from error
         result: dict[str, Any] = {"values": {}, "state": []}
-        for (metric, key), value in state.items():
+        for (metric, key), value in _process_reply(task, instance, doc).items():
             try:
                 result["state"].append([metric, key, encode_value(value)])
             except TypeError as error:
@@ -199,10 +191,9 @@ class LmmsTask:
             number = _number(value, task.config.score_key)
             if number is not None:
                 result["values"][_metric_name(metric, key)] = number
-        headline = [_metric_name(metric, "none") for metric in task.aggregation()]
-        worth = result["values"].get(headline[0]) if len(headline) == 1 else None
-        if worth is not None and 0 <= worth <= 1:
-            result["correct"] = float(worth)
+        lead = self._find_lead(task)
+        if lead is not None and task.higher_is_better().get(lead) is not False:
+            result["correct"] = as_correct(result["values"].get(lead), [lead], self._judged)
         answers = [text for text in instance.filtered_resps.values() if isinstance(text, str) and text != reply]
         if answers:
             result["answer"] = answers[0]
@@ -215,14 +206,10 @@ class LmmsTask:
             by_task.setdefault(self._find(record["index"])[0].name, []).append(record["state"])
         kept = _keep_members(self._loaded, by_task)
         outputs = helpers.get_task_list(kept)
-        try:
-            for output in outputs:
-                for state in by_task[output.task_name]:
-                    for metric, key, value in state:
-                        output.sample_metrics[(metric, key)].append(decode_value(value))
-                output.calculate_aggregate_metric(bootstrap_iters=0)
-        except JudgeStopped as error:
-            raise Fault(f"the judge did not answer: {error}") from error
+        for output in outputs:
+            for metric, key, value in (one for state in by_task[output.task_name] for one in state):
+                output.sample_metrics[(metric, key)].append(decode_value(value))
+            output.calculate_aggregate_metric(bootstrap_iters=0)
         results, _, _, versions, *_ = helpers.consolidate_results(outputs)
         results, *_ = helpers.consolidate_group_results(results, versions, kept)
         return self._present(results, list(by_task))
@@ -237,6 +224,21 @@ class LmmsTask:
             rest -= member.size
         raise UsageProblem(f"{self._name} has no sample {index}")
 
+    def _find_lead(self, task: Any) -> str | None:
+        """The metric that leads: the only one, or the first of a task that is alone."""
+        metrics = list(task.aggregation())
+        return metrics[0] if len(metrics) == 1 or (metrics and len(self._members) == 1) else None
+
+    def _modality(self) -> list[str]:
+        """The kinds of media of the first sample of each task, `text` where it has none."""
+        kinds = set()
+        for member in self._members:
+            if member.size:
+                with data_errors("lmms-eval", member.name):
+                    messages = self._messages(member, 0)
+                kinds |= {part["type"] for message in messages for part in message["parts"]} - {"text"}
+        return sorted(kinds) or ["text"]
+
     def _messages(self, member: MemberTask, doc_id: int) -> list[dict[str, Any]]:
         if member.task.OUTPUT_TYPE == "generate_until_agentic":
             asked, _ = self._run_agent(member, doc_id, [])
@@ -246,16 +248,14 @@ class LmmsTask:
             raise Fault(f"{member.name} of lmms-eval asks nothing of its sample {doc_id}")
         try:
             return read_messages(asked, self._folder)
-        except ClipMissing as error:
+        except Needs as error:
             raise Needs(f"sample {doc_id} of {member.name} needs {error}") from error
 
     def _describe_doc(self, member: MemberTask, doc_id: int) -> dict[str, Any]:
         """Gold, options and row of a sample, where the task says them."""
         task, doc = member.task, member.task.eval_docs_no_media[doc_id]
-        described: dict[str, Any] = {"row": _row(doc)}
         options = task.doc_to_choice(doc) if task.config.doc_to_choice is not None else None
-        if isinstance(options, list) and len(options) <= 26:
-            described["options"] = {chr(ord("A") + place): str(text) for place, text in enumerate(options)}
+        described: dict[str, Any] = {"row": row_cells(doc), **label_options(options)}
         # Only shown: what it raises concerns no prompt and no score.
         try:
             gold = task.doc_to_target(doc) if task.config.doc_to_target is not None else None
@@ -309,7 +309,8 @@ class LmmsTask:
                     groups.setdefault(metric, {})[name] = value
         if not metrics:
             metrics = {f"{name}/{metric}": value for metric, row in groups.items() for name, value in row.items()}
-        headline = next(iter(metrics)) if len(metrics) == 1 else None
+        lead = self._find_lead(self._members[0].task) if len(self._members) == 1 else None
+        headline = next(iter(metrics)) if len(metrics) == 1 else lead if lead in metrics else None
         return {"metrics": metrics, "headline": headline, "groups": groups, "notes": notes}
 
     def _notes(self) -> list[str]:
@@ -322,6 +323,16 @@ class LmmsTask:
         }
         if stops:
             notes.append(f"lmms-eval's chat models do not stop at {', '.join(map(repr, sorted(stops)))}")
+        settings = [_read_generation(member.task.config.generation_kwargs) for member in self._members]
+        if any(one != settings[0] for one in settings):
+            notes.append(
+                f"its tasks have different settings of generation: all are asked with those of {self._members[0].name}"
+            )
+        if len(self._members) == 1 and len(self._members[0].task.aggregation()) > 1:
+            notes.append("lmms-eval names no metric that leads: the first of the task does")
+        repeated = sorted({member.name for member in self._members if (member.task.config.repeats or 1) > 1})
+        if repeated:
+            notes.append(f"lmms-eval asks each question of {', '.join(repeated)} several times; here it is asked once")
         if any(member.task.config.num_fewshot for member in self._members):
             notes.append("lmms-eval's chat models are not shown its few-shot examples")
         return notes
@@ -446,21 +457,12 @@ def _flat_numbers(row: Mapping[str, Any], notes: list[str], name: str) -> Iterat
         if not metric or "_stderr" in metric:
             continue
         metric = _metric_name(metric, key)
-        if isinstance(value, dict):
-            for part, number in value.items():
-                found = _number(number, "score")
-                if found is not None:
-                    yield f"{metric}/{part}", float(found)
-            continue
-        found = _number(value, "score")
-        if found is None:
-            notes.append(f"{name}: {metric} is no number: {str(value)[:200]}")
-        else:
-            yield metric, float(found)
-
-
-def _row(doc: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in doc.items() if isinstance(value, str | int | float | bool)}
+        for part, number in value.items() if isinstance(value, dict) else [("", value)]:
+            found = _number(number, "score")
+            if found is not None:
+                yield (f"{metric}/{part}" if part else metric), float(found)
+            elif not part:
+                notes.append(f"{name}: {metric} is no number: {str(value)[:200]}")
 
 
 def _read_generation(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -521,15 +523,3 @@ def _stop_retries() -> None:
 def _read_version(checkout: str) -> str:
     found = re.search(r'^version = "([^"]+)"', (Path(checkout) / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     return found[1] if found else "unknown"
-
-
-def _read_commit(checkout: str | None) -> str | None:
-    if not checkout:
-        return None
-    try:
-        told = subprocess.run(
-            ["git", "-C", checkout, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return told.stdout.strip() or None if told.returncode == 0 else None

@@ -73,5 +73,8 @@ def data_errors(peer: str, task: str) -> Iterator[None]:
             cause = cause.__cause__ or cause.__context__
         if isinstance(error, SystemExit) or names & _ERRORS or any(sign in said for sign in _SIGNS):
             home = os.environ["HF_HOME"]
-            raise DataMissing(f"the data of {task} are not there; {peer} looks in {home}: {said}") from error
+            raise DataMissing(
+                f"the data of {task} are not there; {peer} looks in the Hugging Face cache that the option data=FOLDER "
+                f"names, here {home}: {said}"
+            ) from error
         raise

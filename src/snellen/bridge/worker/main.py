@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import importlib
 import importlib.util
 import json
@@ -24,12 +23,13 @@ import math
 import os
 import queue
 import random
-import shutil
+import re
 import signal
+import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,6 +38,7 @@ SEED = 0
 """What the peer draws at random is drawn anew from this before each call."""
 _NEWUSER, _NEWNET = 0x10000000, 0x40000000
 _TRACE_LINES = 12
+_SHARES_OF_RIGHT = frozenset({"acc", "accuracy", "correct", "em", "match"})
 
 Message = Mapping[str, Any]
 
@@ -68,6 +69,13 @@ class UsageProblem(Fault):
 
 class JudgeFailed(Exception):
     """The judge did not answer. The peer's code may catch it, as it does for its own clients."""
+
+
+class JudgeStopped(BaseException):
+    """There is no answer of a judge, in one sentence. No `except Exception` of the peer makes a grade of
+    that."""
+
+    kind = "peer"
 
 
 class JudgePending(BaseException):
@@ -107,45 +115,9 @@ class Peer(Protocol):
 # What adapters use -------------------------------------------------------------------------------
 
 
-def media_part(folder: Path, kind: str, data: bytes, suffix: str, media_type: str) -> dict[str, str]:
-    """A part of a message whose bytes are written to `folder`, named by their SHA-256."""
-    path = folder / f"{hashlib.sha256(data).hexdigest()}{suffix}"
-    if not path.exists():
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_bytes(data)
-        draft.replace(path)
-    return {"type": kind, "path": str(path), "media_type": media_type}
-
-
-def image_part(folder: Path, image: Any) -> dict[str, str]:
-    """A part with a picture of PIL, without loss: the model sees the peer's pixels."""
-    import io
-
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=1)
-    return media_part(folder, "image", buffer.getvalue(), ".png", "image/png")
-
-
-def file_part(folder: Path, kind: str, path: Path, media_type: str) -> dict[str, str]:
-    """A part with a file of the peer as it is: hard link or copy, named by its SHA-256."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    target = folder / f"{digest.hexdigest()}{path.suffix.lower()}"
-    if not target.exists():
-        try:
-            os.link(path, target)
-        except OSError:
-            draft = target.with_name(f"{target.name}.{os.getpid()}")
-            shutil.copyfile(path, draft)
-            draft.replace(target)
-    return {"type": kind, "path": str(target), "media_type": media_type}
-
-
 def plain(value: Any) -> Any:
     """A value as JSON has it: numbers of numpy become Python's, NaN and infinities null, tuples
-    lists, keys texts. Raises TypeError for what JSON cannot say."""
+    and sets lists (sets in the order of their texts), keys texts. Raises TypeError for what JSON cannot say."""
     if value is None or isinstance(value, str | bool):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, int):
@@ -154,11 +126,33 @@ def plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple):
         return [plain(one) for one in value]
+    if isinstance(value, set | frozenset):
+        return [plain(one) for one in sorted(value, key=repr)]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     raise TypeError(f"{type(value).__name__} is no value of JSON")
+
+
+def as_correct(value: float | None, metrics: Iterable[str], judged: bool) -> float | None:
+    """How right a sample is, 0 to 1, by its one value. A judge's number is that only if it is true or
+    false, or its metric's name says so: it may be a rating on any scale, of which 1 is the lowest."""
+    if value is None or not 0 <= value <= 1:
+        return None
+    named = {word for metric in metrics for word in re.split(r"[^a-z]+", metric.lower())}
+    return float(value) if not judged or isinstance(value, bool) or named & _SHARES_OF_RIGHT else None
+
+
+def read_commit(checkout: str | Path | None) -> str | None:
+    """The commit of a checkout, None where git does not say it."""
+    if not checkout:
+        return None
+    command = ["git", "-c", "safe.directory=*", "-C", str(checkout), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 def seed_draws() -> None:
@@ -203,12 +197,10 @@ class Loop:
                     peer = open_peer()
                 seed_draws()
                 reply = {"result": plain(_call(peer, tasks, request))}
-            except JudgePending:
-                pass
-            except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the peer's, whatever it is
+            except BaseException as error:  # noqa: BLE001 - the peer's, whatever it is
                 reply = {"error": _describe(error)}
             if self._pending:
-                # Also where the peer's code has caught what told it so.
+                # Also where the peer's code has caught, or wrapped, what told it so.
                 reply = {"error": {"kind": "judge", "message": "a judge's answer is awaited", "asks": self._pending}}
             self._send({"id": request["id"], **reply})
 
@@ -282,9 +274,11 @@ def _call(peer: Peer, tasks: dict[str, OpenTask], request: Mapping[str, Any]) ->
 
 
 def _describe(error: BaseException) -> dict[str, str]:
-    """An exception as an error of the exchange."""
+    """An exception as an error of the exchange; one that a task group has wrapped as itself."""
     trace = "".join(traceback.format_exception(error)).splitlines()[-_TRACE_LINES:]
-    if isinstance(error, Fault):
+    while isinstance(inner := getattr(error, "exceptions", None), tuple) and len(inner) == 1:
+        error = inner[0]
+    if isinstance(error, Fault | JudgeStopped):
         return {"kind": error.kind, "message": str(error), "trace": "\n".join(trace)}
     said = " ".join(str(error).split()) or "without a message"
     name = type(error).__name__
@@ -299,7 +293,7 @@ def limit_process(settings: Mapping[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
         libc = ctypes.CDLL(None, use_errno=True)
-        if not settings.get("network") and not _leave_network(libc) and not settings.get("network_if_must"):
+        if not settings.get("network") and not _leave_network(libc):
             raise SystemExit("this system does not let a process give up its network")
     if sys.platform == "win32":
         return
@@ -351,6 +345,10 @@ def _load_file(path: Path) -> Any:
 
 def _start() -> None:
     """Run `main` of this file as a module of a package, so that adapters can import from it."""
+    if sys.flags.ignore_environment:
+        # `-I` ignores PYTHONHASHSEED too, without which sets have another order in each process.
+        code = "import runpy, sys; del sys.path[0]; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+        os.execv(sys.executable, [sys.executable, "-s", "-B", "-u", "-c", code, *sys.argv])
     package = "snellen_worker"
     folder = Path(__file__).parent
     spec = importlib.util.spec_from_file_location(

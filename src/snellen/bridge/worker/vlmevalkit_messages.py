@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .main import DataMissing, JudgeFailed, file_part, plain
+from .main import DataMissing, JudgeFailed, plain
+from .message_parts import file_part
 
 JUDGE_SETTINGS = ("temperature", "max_tokens")
 """What a judge's settings may be of those that the tool names."""
