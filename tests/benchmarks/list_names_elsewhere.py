@@ -8,7 +8,8 @@ docs/known-elsewhere.md. The checkouts are read, never run: names stand in class
 
 Columns of benchmarks: the tool, the name, how the question is asked there (the type of question and `ranking` or
 `generation`), the split or data, and the benchmark that the name means here with its options: empty where there is
-none, `none: ` and the reason for a table that is fetched by hand. Of models: the tool, the name, and the model that it
+none, `none: ` and the reason for a table that is fetched by hand, `bridge: ` and the names by which the tool's own
+code is run. Of models: the tool, the name, and the model that it
 opens here, or `none: ` and the reason.
 """
 
@@ -25,6 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from snellen.benchmarks.declaration.peers import known_elsewhere
 from snellen.benchmarks.declaration.registry import builtin_suites, open_benchmark
 from snellen.core.errors import NotHere, UsageError
 from snellen.models.naming.catalog import find_entry
@@ -36,7 +38,7 @@ MODELS = Path(__file__).parents[1] / "models" / "names_elsewhere.tsv"
 PAGE_DATA = Path(__file__).parents[2] / "docs" / "data" / "known_elsewhere.json"
 COLUMNS = ("tool", "name", "asks", "data", "here")
 MODEL_COLUMNS = ("tool", "name", "here")
-NONE, SUITE = "none: ", "suite "
+NONE, SUITE, BRIDGE = "none: ", "suite ", "bridge: "
 _TABLES = ("DATASET_URL", "DATASET_URL_MODELSCOPE", "DATASET_SETS", "DATASET_FILES")
 
 
@@ -165,7 +167,9 @@ def here(name: str) -> str:
     except NotHere as error:
         return f"{NONE}{error}"
     except UsageError as error:
-        return "" if "unknown" in str(error) else f"error: {error}"
+        tasks = " or ".join(f"{peer}/{task}" for peer, task in known_elsewhere(name).items())
+        assert "unknown" in str(error) or tasks, error
+        return f"{BRIDGE}{tasks}" if tasks else ""
     plain = opened(made.name).parameters
     told = {key: value for key, value in made.parameters.items() if plain.get(key) != value}
     kept = ",".join(f"{key}={told[key]}" for key in sorted(told) if not key.endswith("_digest"))

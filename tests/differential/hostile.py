@@ -240,7 +240,7 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
 
 
 NOT_DRAWN: Mapping[str, str] = {
-    "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now"),
+    "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now")
 }
 """Sets without hostile replies, and why."""
 
