@@ -57,9 +57,9 @@ class JoinedFiles:
         """What `snellen info` prints about the data; without an option, of the first file."""
         if self.values:
             return self.published.facts(variant, spec)
-        first, *others = self._values(variant)
-        facts = self.published.facts(self._variant_of(variant, first), spec)
-        return {**facts, "data": f"{facts['data']}, the first of {1 + len(others)} parts that are read as one"}
+        parts = self.published.options[self.option]
+        facts = self.published.facts(self._variant_of(variant, parts[0]), spec)
+        return {**facts, "data": f"{facts['data']}, the first of {len(parts)} parts that are read as one"}
 
     def _values(self, variant: Variant) -> Sequence[str]:
         """Of the files that make up the table."""
@@ -67,7 +67,7 @@ class JoinedFiles:
         if value != ALL:
             return (value,)
         files = self.published.options[self.option]
-        return files[:1] if variant.data is not None else files
+        return files if variant.data is None else (ALL,)
 
     def _variant_of(self, variant: Variant, value: str) -> Variant:
         return replace(variant, options={self.option: value})
