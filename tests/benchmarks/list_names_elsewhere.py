@@ -8,8 +8,8 @@ docs/known-elsewhere.md. The checkouts are read, never run: names stand in class
 
 Columns of benchmarks: the tool, the name, how the question is asked there (the type of question and `ranking` or
 `generation`), the split or data, and the benchmark that the name means here with its options: empty where there is
-none, `none: ` and the reason for a table that is fetched by hand, `bridge: ` and the name by which the tool's own code
-runs it here. Of models: the tool, the name, and the model that it
+none, `none: ` and the reason for a table that is fetched by hand, `bridge: ` and the names by which the tool's own
+code is run. Of models: the tool, the name, and the model that it
 opens here, or `none: ` and the reason.
 """
 
@@ -167,10 +167,10 @@ def here(name: str) -> str:
     except NotHere as error:
         return f"{NONE}{error}"
     except UsageError as error:
-        bridged = known_elsewhere(name)
-        if bridged:
-            return f"{BRIDGE}{', '.join(f'{peer}/{task}' for peer, task in bridged.items())}"
-        return "" if "unknown" in str(error) else f"error: {error}"
+        tasks = " or ".join(f"{peer}/{task}" for peer, task in known_elsewhere(name).items())
+        if not tasks and "unknown" not in str(error):
+            raise
+        return f"{BRIDGE}{tasks}" if tasks else ""
     plain = opened(made.name).parameters
     told = {key: value for key, value in made.parameters.items() if plain.get(key) != value}
     kept = ",".join(f"{key}={told[key]}" for key in sorted(told) if not key.endswith("_digest"))

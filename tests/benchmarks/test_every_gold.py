@@ -60,6 +60,13 @@ MULTIPLE = {"moat", "cmmmu", "mathvision", "mathvista"}
 """Options of which several may be right, or with values to be equal: open questions here."""
 LABELS_ALONE = {"cg-bench", "mathverse", "wemath", "q-bench-video", "tempcompass"}
 """Published with labels alone, which their loaders take for granted."""
+NAMED = {
+    **dict.fromkeys(("lvbench", "tomato", "videoevalpro-choice", "videomathqa", "videomathqa-pairs"), "answer"),
+    "mmworld": "correct_answer_label",
+    "perceptiontest": "answer_id",
+}
+"""Families whose files say which column has the label, or the place, of the right option."""
+PLACES = {"perceptiontest", "tomato"}
 OF_ANSWERS = {
     "coco-caption.tsv",
     "creation-mmbench.tsv",
@@ -104,8 +111,10 @@ def with_options(row: Row, texts: list[str]) -> dict[str, str] | None:
     return None
 
 
-def gold_text(row: Row, label: str, text: str) -> str:
+def gold_text(name: str, row: Row, label: str, text: str) -> str:
     """The gold as the layout writes it."""
+    if name in NAMED:
+        return str(ord(label) - ord("A")) if name in PLACES else label
     written = row.cells[gold_column(row.cells) or ""].strip()
     if re.fullmatch("[A-Z]", written):
         return label
@@ -169,8 +178,9 @@ def test_the_right_option_scores_1_and_another_0(path: Path, data: st.DataObject
     texts = data.draw(st.lists(st.sampled_from(TEXTS), min_size=size, max_size=size))
     place = data.draw(st.integers(0, size - 1))
     label, text = "ABCDEFGHIJ"[place], texts[place]
-    golds = [gold_text(anchor, "B", PLAIN[1]), gold_text(drawn, label, text)]
-    if benchmark.name not in LABELS_ALONE and data.draw(st.booleans()):
+    name = benchmark.name
+    golds = [gold_text(name, anchor, "B", PLAIN[1]), gold_text(name, drawn, label, text)]
+    if name not in LABELS_ALONE | NAMED.keys() and data.draw(st.booleans()):
         golds = [PLAIN[1], text]
     made = []
     for number, (row, options, gold) in enumerate(
@@ -178,7 +188,7 @@ def test_the_right_option_scores_1_and_another_0(path: Path, data: st.DataObject
     ):
         cells = with_options(row, options)
         assert cells is not None
-        cells |= {gold_column(row.cells) or "": gold, "index": str(number), "id": str(number)}
+        cells |= {NAMED.get(name) or gold_column(row.cells) or "": gold, "index": str(number), "id": str(number)}
         made.append(replace(row, index=number, cells=cells))
     # Where the first row's gold is a label, a second gold "B" is one, too.
     if golds == [PLAIN[1], text] and texts.count(text) > 1:

@@ -34,6 +34,7 @@ WHOLE: Mapping[str, Callable[[Case], object]] = {
     "mmbench*.vlmevalkit": lambda case: int(case.id) % STRIDE,
     "mmvp.vlmevalkit": lambda case: (int(case.id) - 1) // 2,
     "video-mme-v2.*": lambda case: int(case.id) // 4,
+    "videomathqa-pairs.*": lambda case: case.cells["question_id"],
     "hrbench*.vlmevalkit": lambda case: int(case.id) // 4,
     "3dsrbench.vlmevalkit": lambda case: case.cells["qid"][:8],
     "naturalbench.authors": lambda case: int(case.id) // 4,

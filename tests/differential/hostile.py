@@ -169,6 +169,7 @@ _SHORT = frozenset({"empty", "failed", "N/A", "one letter", "list", "JSON"})
 
 GROUPED = (
     "video-mme-v2.*",
+    "videomathqa-pairs.*",
     "mmbench.*",
     "mmbench@*",
     "mtl-mmbench*",
@@ -239,8 +240,7 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
 
 
 NOT_DRAWN: Mapping[str, str] = {
-    "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now"),
-    "videomathqa-pairs.lmms-eval": "three rows count together; the set of videomathqa, read alike, has hostile ones",
+    "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now")
 }
 """Sets without hostile replies, and why."""
 

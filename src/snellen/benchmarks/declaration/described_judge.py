@@ -32,6 +32,8 @@ from snellen.core.summary import Metric, Summary
 from snellen.extract.boxes import boxed_texts
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_marked_number, parse_word
 from snellen.prompts.choice import PromptTemplate, prompt
+from snellen.scoring.grouped import apply_failure_policy
+from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
 
 ATTEMPTED = "attempted"
 """Value: 1 for a reply that attempts an answer, right or wrong."""
@@ -149,10 +151,24 @@ def summarise_attempts(context: SummaryContext, records: Sequence[Record]) -> Su
     correct = summary.headline.value
     if attempted is None or attempted.value is None or correct is None:
         return summary
-    given = 100 * correct / attempted.value if attempted.value else 0.0
-    f_score = 2 * given * correct / (given + correct) if given + correct else 0.0
-    numbers = {GIVEN_ATTEMPTED: given, F_SCORE: f_score}
-    metrics = {name: Metric(name, value, attempted.n) for name, value in numbers.items()}
+    # Right answers to attempts, and twice the right answers to all questions and attempts.
+    metrics = {
+        name: _ratio(name, weight, questions, apply_failure_policy(records, context.failures))
+        for name, weight, questions in ((GIVEN_ATTEMPTED, 1.0, 0.0), (F_SCORE, 2.0, 1.0))
+    }
     return structs.replace(
-        summary, metrics={**summary.metrics, **metrics}, beside=(*summary.beside, ATTEMPTED, *numbers)
+        summary, metrics={**summary.metrics, **metrics}, beside=(*summary.beside, ATTEMPTED, *metrics)
     )
+
+
+def _ratio(name: str, weight: float, questions: float, records: Sequence[Record]) -> Metric:
+    """The sum of `weight` times the scores over that of the attempts and `questions` for each question."""
+    terms = [
+        (RatioTerm(name, weight * one.score, questions + one.values.get(ATTEMPTED, 0.0)),)
+        if one.score is not None
+        else ()
+        for one in records
+    ]
+    low = sum(term.denominator for of_one in terms for term in of_one)
+    value = 100 * sum(term.numerator for of_one in terms for term in of_one) / low if low else 0.0
+    return Metric(name, value, sum(map(len, terms)), headline_interval(sum_of_ratios(terms), records))

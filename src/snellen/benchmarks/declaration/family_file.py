@@ -26,12 +26,11 @@ from msgspec import Struct, structs
 from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Scoring, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
-from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
+from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
 from snellen.benchmarks.declaration.judged import ACCURACY, Judged
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.declaration.published_parts import PublishedParts
 from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
@@ -92,6 +91,8 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
     md5: str | None = None
     name: str = ""
     """Empty: as at its address."""
+    numbers: tuple[int, int] | None = None
+    """The first and the last number of files that are numbered, where `{}` stands in address and name."""
     hub: str = ""
     """The split of the hub that has the rows; where a checksum is given, too, other tools make a
     file of these rows, which is used if it is there."""
@@ -106,6 +107,14 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
     part_column: str = ""
     videos: str = ""
     """Folder of the videos of a part, `{}` being the name of its file."""
+
+    def numbered(self) -> list[FamilyData]:
+        """The files one by one."""
+        if self.numbers is None:
+            return [self]
+        first, last = self.numbers
+        every = range(first, last + 1)
+        return [structs.replace(self, url=self.url.format(n), name=self.name.format(n)) for n in every]
 
     def declared_file(self) -> PublishedFile | HubSplit:
         if self.parts:
@@ -261,18 +270,14 @@ def read_family(path: Path) -> Declaration:
 
 
 def _data(family: DescribedFamily, name: str) -> DataSource:
-    if family.joined and not family.option:
-        each = [Published({}, {(): file.declared_file()}, columns=family.columns) for file in family.files]
-        return PublishedParts(name=name, parts=each)
-    options = {family.option: tuple(file.value for file in family.files)} if family.option else {}
-    files: dict[tuple[str, ...], PublishedFile | HubSplit] = {
-        (file.value,) if options else (): file.declared_file() for file in family.files
-    }
-    published = Published(options, files, family.held_out, family.columns)
+    files = tuple(one for file in family.files for one in file.numbered())
+    option = family.option or (PART if family.joined else "")
+    values = tuple(file.value if family.option else str(place) for place, file in enumerate(files))
+    declared = {(value,) if option else (): file.declared_file() for value, file in zip(values, files, strict=True)}
+    published = Published({option: values} if option else {}, declared, family.held_out, family.columns)
     if not family.joined:
         return published
-    values = (ALL, *options[family.option])
-    return JoinedFiles(name=name, option=family.option, values=values, published=published)
+    return JoinedFiles(name=name, option=option, values=(ALL, *values) if family.option else (), published=published)
 
 
 def _aliases(family: DescribedFamily) -> dict[str, Mapping[str, str]]:
@@ -285,9 +290,9 @@ def _aliases(family: DescribedFamily) -> dict[str, Mapping[str, str]]:
 
 
 def _template(family: DescribedFamily) -> PromptTemplate | None:
-    if family.prompt == TemplateStrings():
-        return VIDEO_TEMPLATE if family.video else None
-    return family.prompt.fill_template(DEFAULT_TEMPLATE)
+    if family.video:
+        return family.prompt.fill_template(VIDEO_TEMPLATE)
+    return None if family.prompt == TemplateStrings() else family.prompt.fill_template(DEFAULT_TEMPLATE)
 
 
 def _video(family: DescribedFamily) -> Video | None:

@@ -1,63 +1,77 @@
-"""A published file for each value of an option, and all of them one after the other."""
+"""Published files that are the parts of one table: all of them, or one for each value of an option."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from snellen.benchmarks.declaration.concat_tables import concat_tables
 from snellen.benchmarks.declaration.published import Published
 from snellen.benchmarks.declaration.videos import find_videos
-from snellen.core.benchmark import DataTable, FetchProgress, Variant
+from snellen.core.benchmark import DataTable, FetchProgress, HasIds, Variant
 
 ALL = "all"
-"""Value: all files."""
+"""Value: all files, one after the other."""
+PART = "part"
+"""The option of `published` where users choose none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedFiles:
-    """The data of a benchmark about videos whose option chooses one file, or all of them."""
+    """The data of a benchmark whose option chooses one file, or all of them, or that always has all.
+    Of all files, rows are called by their place where two have an id in common; the user's own file
+    stands for all."""
 
     name: str
     """Of the benchmark."""
-    option: str
-    values: Sequence[str]
-    """Those of the option, the default first."""
+    option: str = PART
+    values: Sequence[str] = ()
+    """Those of the option, the default first; without any, users have no such option."""
     published: Published
     """The files, whose only option it is, without `ALL`."""
-    renumber: bool = False
-    """Whether the files have the same ids, so that a row of all of them is called by its place."""
 
     @property
     def options(self) -> Mapping[str, Sequence[str]]:
-        return {self.option: self.values}
+        return {self.option: self.values} if self.values else {}
 
     def table(self, variant: Variant) -> DataTable:
         """The rows. Raises DataError if they can neither be found nor fetched."""
-        value = self._value(variant)
-        if value != ALL:
-            return self._table_of(variant, value)
-        if variant.data is not None:
-            return self._table_of(variant, self.values[0])
-        tables = [self._table_of(variant, each) for each in self.published.options[self.option]]
-        return concat_tables(self.name, tables, renumber=self.renumber)
+        tables = [self._table_of(variant, value) for value in self._values(variant)]
+        ids = [name for table in tables if isinstance(table, HasIds) for name in table.ids()] if tables[1:] else []
+        return concat_tables(self.name, tables, renumber=len(set(ids)) < len(ids))
 
     def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
-        value = self._value(variant)
-        return None if value == ALL else self.published.fetcher(self._variant_of(variant, value))
+        """Brings the files to this machine."""
+        return partial(self._fetch, variant)
+
+    def _fetch(self, variant: Variant, progress: FetchProgress | None = None) -> Path:
+        values = self._values(variant)
+        return [self.published.fetch(self._variant_of(variant, value), progress) for value in values][-1]
 
     def few_shot_source(self, variant: Variant) -> str:
         return ""
 
     def facts(self, variant: Variant, spec: str) -> Mapping[str, str]:
-        return self.published.facts(variant, spec)
+        """What `snellen info` prints about the data; without an option, of the first file."""
+        if self.values:
+            return self.published.facts(variant, spec)
+        parts = self.published.options[self.option]
+        facts = self.published.facts(self._variant_of(variant, parts[0]), spec)
+        return {**facts, "data": f"{facts['data']}, the first of {len(parts)} parts that are read as one"}
 
-    def _value(self, variant: Variant) -> str:
-        return variant.options.get(self.option, self.values[0])
+    def _values(self, variant: Variant) -> Sequence[str]:
+        """Of the files that make up the table."""
+        value = variant.options.get(self.option, self.values[0]) if self.values else ALL
+        if value != ALL:
+            return (value,)
+        files = self.published.options[self.option]
+        return files if variant.data is None else (ALL,)
 
     def _variant_of(self, variant: Variant, value: str) -> Variant:
         return replace(variant, options={self.option: value})
 
     def _table_of(self, variant: Variant, value: str) -> DataTable:
-        return find_videos(self.published.table(self._variant_of(variant, value)), variant, self.name)
+        table = self.published.table(self._variant_of(variant, value))
+        return find_videos(table, variant, self.name) if self.values else table

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
@@ -106,6 +107,7 @@ BENCHMARK = Declaration(
     provenance="EMMA of its authors, as VLMEvalKit's TSV",
     data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/EMMA.tsv"),
     aliases={"EMMA_COT": {}},
+    other_tools={"emma": OtherToolName("VLMEvalKit", "asks for the answer alone, without steps", protocol=True)},
     group_by=("category", "subject", "type"),
     adjust=_place_images,
     template=PromptTemplate(

@@ -171,7 +171,7 @@ BENCHMARK = Declaration(
     title="Q-Bench-Video, multiple choice about the quality of videos",
     paper="https://arxiv.org/abs/2409.20063",
     provenance="zhangzicheng/Q-Bench-Video on the hub, as VLMEvalKit's TSV",
-    data=JoinedFiles(name=NAME, option=PART, values=(CHOICE, OPEN, ALL), published=_FILES, renumber=True),
+    data=JoinedFiles(name=NAME, option=PART, values=(CHOICE, OPEN, ALL), published=_FILES),
     aliases={
         "QBench_Video": {PART: ALL},
         "QBench_Video_MCQ": {PART: CHOICE},

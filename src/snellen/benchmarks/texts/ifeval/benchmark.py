@@ -31,7 +31,7 @@ from snellen.core.errors import DataError
 from snellen.core.flow import Flow
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import ParsedAnswer
-from snellen.core.record import Pass, Record
+from snellen.core.record import KEPT, Pass, Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
@@ -61,7 +61,7 @@ def samples_of(rows: Iterable[Row]) -> Iterator[Sample]:
             question=first_cell(row.cells, "prompt", "question"),
             gold=(),
             groups={"kind": ids[0]} if len(ids) == 1 else {},
-            metadata={name: row.cells[name] for name in (_INSTRUCTIONS, _VALUES)},
+            metadata={KEPT: str(len(ids)), **{name: row.cells[name] for name in (_INSTRUCTIONS, _VALUES)}},
         )
 
 
@@ -112,7 +112,7 @@ def summarise_instructions(context: SummaryContext, records: Sequence[Record]) -
     metrics = dict(summary.metrics)
     for name, value in OF_INSTRUCTIONS.items():
         metrics.pop(value, None)
-        shares = [(record.values[value], len(_instructions(record.metadata))) for record in records if record.values]
+        shares = [(record.values[value], int(record.metadata[KEPT])) for record in records if record.values]
         total = sum(count for _, count in shares)
         if total and summary.headline.value is not None:
             metrics[name] = Metric(name, 100 * sum(share * count for share, count in shares) / total, total)
