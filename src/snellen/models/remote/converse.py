@@ -71,7 +71,10 @@ class Converse:
         thoughts = [text_of(each.get("text"), "text") for each in reasoning]
         if not any(texts):
             require_finish(reply, reply.get("stopReason"))
-        stop = _STOPS.get(quote(reply.get("stopReason")), "stop")
+        reason = quote(reply.get("stopReason"))
+        if reason == "malformed_model_output":
+            raise ModelError(f"the reply ended with {reason}", "server")
+        stop = _STOPS.get(reason, "stop")
         return RawReply(
             "".join(texts), stop, "\n".join(filter(None, thoughts)) or None, usage=_usage(reply.get("usage"))
         )
