@@ -404,7 +404,7 @@ def _headline(family: DescribedFamily) -> Headline:
         return Headline(summarise=summarise_without_gold)
     if family.mean_over:
         weights = partial(nested_weights, family.merged_label) if family.merged else None
-        return group_mean(family.headline or f"mean_of_{family.mean_over}", family.mean_over, weights=weights)
+        return group_mean(family.headline or f"mean_of_{family.mean_over}s", family.mean_over, weights=weights)
     if family.match:
         return Headline(summarise=summarise_matches)
     if family.judges:

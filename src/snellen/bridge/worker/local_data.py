@@ -52,7 +52,8 @@ def use_local_copies(home: Path) -> None:
     def snapshot_download(repo_id: str, *arguments: Any, **named: Any) -> Any:
         return str(home / repo_id) if (home / repo_id).is_dir() else snapshot(repo_id, *arguments, **named)
 
-    datasets.load_dataset, hub.snapshot_download = load_dataset, snapshot_download
+    datasets.load_dataset = load_dataset  # type: ignore[attr-defined]
+    hub.snapshot_download = snapshot_download  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
