@@ -25,8 +25,8 @@ from snellen.models.naming.catalog import facts_of
 from snellen.models.naming.custom import LoadedFile
 from snellen.models.naming.registry import split_spec
 from snellen.models.naming.routes import routes_of
-from snellen.models.remote.credentials import find_credentials, other_credentials
-from snellen.models.remote.profile import profiles
+from snellen.models.remote.credentials import find_credentials
+from snellen.models.remote.profile import other_credentials, profiles
 from snellen.settings import Settings, first_nonblank, force_offline
 from snellen.store.responses import ResponseStore
 

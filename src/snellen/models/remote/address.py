@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
 from snellen.models.naming.spec import refuse_password
-from snellen.models.remote.credentials import find_credentials, other_credentials
+from snellen.models.remote.credentials import find_credentials
 from snellen.models.remote.http import Endpoint
-from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile
+from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile, other_credentials
 from snellen.settings import first_nonblank, read_secret
 
 _PASTED_PATHS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")

@@ -13,9 +13,8 @@ from typing import NamedTuple
 from snellen.core.errors import ModelError
 from snellen.core.secret import Secret, hide
 from snellen.models.remote.aws_signature import read_aws_credentials, signature_headers
-from snellen.models.remote.profile import ProviderProfile
+from snellen.models.remote.profile import AWS_VARIABLES, ProviderProfile
 
-_AWS_VARIABLES = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _KEY_SECONDS = 1800
 """How long a printed key is used: those of gcloud hold for an hour."""
 _COMMAND_SECONDS = 60
@@ -37,17 +36,10 @@ def find_credentials(profile: ProviderProfile, region: str = "") -> Credentials 
     if profile.sign == "aws":
         key_pair = read_aws_credentials()
         if key_pair is not None:
-            return Credentials(_AWS_VARIABLES, partial(signature_headers, region=region, credentials=key_pair))
+            return Credentials(AWS_VARIABLES, partial(signature_headers, region=region, credentials=key_pair))
     if profile.key_command and shutil.which(profile.key_command[0]):
         return Credentials(f"what {' '.join(profile.key_command)} prints", PrintedKey(profile.key_command))
     return None
-
-
-def other_credentials(profile: ProviderProfile) -> str:
-    """What else than a variable with a key would do, behind the names of these; "" if nothing else."""
-    if profile.sign == "aws":
-        return f" or {_AWS_VARIABLES}"
-    return f" or install {profile.key_command[0]} and log in" if profile.key_command else ""
 
 
 class PrintedKey:

@@ -19,6 +19,7 @@ PROTOCOLS: dict[DialectName, str] = {
 }
 URL_SCHEMES = ("http", "https")
 """Providers of any server, by its URL."""
+AWS_VARIABLES = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 Video = Literal["none", "video_url"]
 
 
@@ -107,6 +108,13 @@ def profiles() -> dict[str, ProviderProfile]:
             patterns = {"fixed_sampling": maker.fixed_sampling, "adaptive": maker.adaptive}
             found[name] = msgspec.structs.replace(profile, **patterns)
     return found
+
+
+def other_credentials(profile: ProviderProfile) -> str:
+    """What else than a variable with a key would do, behind the names of these; "" if nothing else."""
+    if profile.sign == "aws":
+        return f" or {AWS_VARIABLES}"
+    return f" or install {profile.key_command[0]} and log in" if profile.key_command else ""
 
 
 def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:
