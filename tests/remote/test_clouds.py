@@ -7,6 +7,7 @@ anthropic 2.14.0 request.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import datetime
 from pathlib import Path
@@ -164,6 +165,42 @@ def test_a_signature_of_a_name_with_slashes(monkeypatch: pytest.MonkeyPatch) -> 
     assert headers["authorization"] == by_botocore(url, headers, b"{}", monkeypatch)
 
 
+@pytest.mark.parametrize("model", ["us.anthropic.claude-opus-4-7-v1:0", "arn:aws:bedrock:eu:1:x/claude-mythos-1"])
+def test_claudes_that_decide_how_long_to_reason_are_known_on_bedrock(
+    server: StandIn, model: str, key_pair: None
+) -> None:
+    """By the patterns of `anthropic`, whatever stands before the name."""
+    server.says(converse_reply({"text": "Yes."}))
+    address = server.url.removesuffix("/v1")
+    ask(f"bedrock/{model}:base_url={address}", CONVERSATION)
+    ask(f"bedrock/{model}:base_url={address},reasoning_effort=high", CONVERSATION)
+    plain, reasoning = server.asked
+    assert plain["inferenceConfig"].keys() == {"maxTokens", "stopSequences"}
+    assert reasoning["additionalModelRequestFields"]["thinking"]["type"] == "adaptive"
+    assert reasoning["additionalModelRequestFields"]["output_config"] == {"effort": "high"}
+    assert not objections(CONVERSE.input_shape, {"modelId": model, **reasoning})
+    with pytest.raises(UsageError, match="this model takes low, medium"):
+        open_model(f"bedrock/{model}:base_url={address},reasoning_effort=2048")
+
+
+def test_an_older_claude_on_bedrock_is_given_a_budget(server: StandIn, key_pair: None) -> None:
+    """The control: the patterns do not hold for it."""
+    server.says(converse_reply({"text": "Yes."}))
+    bedrock(server, ",reasoning_effort=2048")
+    bedrock(server)
+    assert server.asked[0]["additionalModelRequestFields"]["thinking"]["budget_tokens"] == 2048
+    assert "temperature" in server.asked[1]["inferenceConfig"]
+
+
+def test_refused_credentials_are_named(server: StandIn, key_pair: None) -> None:
+    async def handler(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response({"message": "The security token is invalid."}, status=403)
+
+    server.handler = handler
+    with pytest.raises(UsageError, match="refuses the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"):
+        asyncio.run(open_model(f"bedrock/{CLAUDE}:base_url={server.url}").check())  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("spec", "variables", "sentence"),
     [
@@ -172,6 +209,11 @@ def test_a_signature_of_a_name_with_slashes(monkeypatch: pytest.MonkeyPatch) -> 
             f"bedrock/{CLAUDE}",
             {"AWS_REGION": "us-east-1"},
             "set AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        ),
+        (
+            f"bedrock/{CLAUDE}:base_url=http://localhost:1",
+            {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET},
+            "bedrock models need a region: set AWS_REGION or AWS_DEFAULT_REGION",
         ),
         (f"bedrock/{CLAUDE}", {"AWS_REGION": "a/b"}, "set AWS_REGION or AWS_DEFAULT_REGION; got 'a/b'"),
         (f"bedrock/{CLAUDE}:stream=yes", {"AWS_REGION": "us-east-1"}, "the streams of bedrock are not read"),
@@ -257,9 +299,12 @@ def test_a_program_that_prints_no_key_is_a_sentence(
     program.write_text("#!/bin/sh\necho 'ERROR: log in first' >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
-    with pytest.raises(ModelError, match="gcloud auth print-access-token gives no key: ERROR: log in first") as raised:
-        ask(f"vertex/gemini-2.5-pro:base_url={server.url}", CONVERSATION)
+    spec, sentence = f"vertex/gemini-2.5-pro:base_url={server.url}", "gives no key: ERROR: log in first"
+    with pytest.raises(ModelError, match=f"gcloud auth print-access-token {sentence}") as raised:
+        ask(spec, CONVERSATION)
     assert raised.value.kind == "authentication"
+    with pytest.raises(UsageError, match=f"{sentence}; log in with that program; nothing was asked yet"):
+        asyncio.run(open_model(spec).check())  # type: ignore[attr-defined]
 
 
 def test_a_litellm_proxy_needs_no_key_and_takes_its_own(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:

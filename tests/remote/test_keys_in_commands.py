@@ -87,6 +87,7 @@ def test_no_command_shows_a_key(
         ["report", "snellen-results", "--format", "html", "-o", "out.html"],
         ["export", "snellen-results", "--to", "pages", "-o", "pages"],
         ["leaderboard", "snellen-results"],
+        ["merge", "snellen-results", "--out", "merged"],
         ["compare", "snellen-results", "--common"],
         ["why", "RUN", "OTHER"],
         ["items", "snellen-results", "--common"],

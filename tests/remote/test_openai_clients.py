@@ -206,6 +206,8 @@ def test_requests_overlap(server: StandIn) -> None:
         (openai.OpenAI(api_key=KEY), Identity("openai", "m")),
         (openai.AsyncOpenAI(api_key=KEY), Identity("openai", "m")),
         (openai.OpenAI(api_key=KEY, base_url="https://openrouter.ai/api/v1"), Identity("openrouter", "m")),
+        (openai.OpenAI(api_key=KEY, base_url="https://api.together.ai/v1"), Identity("together", "m")),
+        (openai.OpenAI(api_key=KEY, base_url="https://api.together.xyz/v1"), Identity("together", "m")),
         (
             openai.OpenAI(api_key=KEY, base_url="http://localhost:8000/v1/"),
             Identity("server", "m", {"base_url": "http://localhost:8000/v1"}),

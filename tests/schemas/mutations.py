@@ -36,12 +36,16 @@ def _at(*steps: str | int, value: Any) -> Callable[[Any], None]:
 _UNKNOWN, _MISSING = object(), object()
 _TURNS = ("messages", "contents")
 _PARTS = ("content", "parts")
+_SETTINGS = ("generationConfig", "inferenceConfig")
 
 FAULTS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "unknown field": (_at("snellen_unknown", value=_UNKNOWN),),
     "unknown field of a message": tuple(_at(turns, 0, "snellen_unknown", value=_UNKNOWN) for turns in _TURNS),
-    "unknown field of a setting": (_at("generationConfig", "snellen_unknown", value=_UNKNOWN),),
-    "unknown kind of part": (_at("messages", -1, "content", 0, "type", value="imago"),),
+    "unknown field of a setting": tuple(_at(settings, "snellen_unknown", value=_UNKNOWN) for settings in _SETTINGS),
+    "unknown kind of part": (
+        _at("messages", -1, "content", 0, "type", value="imago"),
+        _at("messages", -1, "content", 0, "imago", value=_UNKNOWN),
+    ),
     "unknown role": (_at("messages", 0, "role", value="narrator"),),
     "no messages": tuple(_at(turns, value=_MISSING) for turns in _TURNS),
     "no model": (_at("model", value=_MISSING),),
@@ -52,20 +56,22 @@ FAULTS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _at("messages", -1, "content", 0, "image_url", "url", value=5),
         _at("messages", -1, "content", 0, "source", "data", value=5),
         _at("contents", -1, "parts", 0, "inlineData", "mimeType", value=5),
+        _at("messages", -1, "content", 0, "image", "source", "bytes", value=5),
     ),
     "limit of a wrong type": (
         _at("max_tokens", value="many"),
         _at("max_completion_tokens", value="many"),
         _at("generationConfig", "maxOutputTokens", value="many"),
+        _at("inferenceConfig", "maxTokens", value="many"),
     ),
     "temperature of a wrong type": (
         _at("temperature", value="warm"),
-        _at("generationConfig", "temperature", value="warm"),
+        *(_at(settings, "temperature", value="warm") for settings in _SETTINGS),
     ),
     "stop of a wrong type": (
         _at("stop", value={"at": 5}),
         _at("stop_sequences", value=5),
-        _at("generationConfig", "stopSequences", value=5),
+        *(_at(settings, "stopSequences", value=5) for settings in _SETTINGS),
     ),
     "stream of a wrong type": (_at("stream", value={"now": 5}),),
 }

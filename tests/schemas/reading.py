@@ -11,13 +11,15 @@ from snellen.core.errors import ModelError
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
+from snellen.models.remote.converse import Converse
 from snellen.models.remote.dialect import Dialect, RawReply, RemoteModelConfig, to_generated
 from snellen.models.remote.errors import ReplyBlocked, error_from_status, error_in_body
 from snellen.models.remote.google import Google
 from snellen.models.remote.options import read_setup
 from snellen.models.remote.profile import profiles
 
-_PROVIDERS = {"chat": "openai", "anthropic": "anthropic", "google": "google"}
+_PROVIDERS = {"chat": "openai", "anthropic": "anthropic", "converse": "bedrock", "google": "google"}
+_READERS: dict[str, Dialect] = {"anthropic": Anthropic(""), "converse": Converse(""), "google": Google()}
 
 
 def outcome_of(dialect: str, example: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,8 +39,8 @@ def outcome_of(dialect: str, example: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reader(dialect: str, example: Mapping[str, Any]) -> Dialect:
-    if dialect != "chat":
-        return Anthropic("") if dialect == "anthropic" else Google()
+    if dialect in _READERS:
+        return _READERS[dialect]
     chunks = example.get("stream") or [example["reply"]]
     is_text = any("text" in choice for chunk in chunks for choice in chunk.get("choices") or ())
     return Completions() if is_text else Chat()

@@ -134,6 +134,8 @@ OPTIONS: dict[str, dict[str, str]] = {
     "effort streamed": {"reasoning_effort": "high", "stream": "yes"},
 }
 PLAIN = ("text", "greedy", "plain")
+_TOP_P = {"google": "body.generationConfig.topP", "converse": "body.inferenceConfig.topP"}
+"""How these dialects spell the option `body.top_p`."""
 
 
 class Shape(NamedTuple):
@@ -203,6 +205,11 @@ def all_shapes(provider: str) -> list[Shape]:
     return list(shapes.values())
 
 
+def plain_shape(provider: str) -> Shape:
+    """The plain text question."""
+    return next(_shapes(provider, profiles()[provider]))
+
+
 def models_of(provider: str, profile: ProviderProfile) -> tuple[str, ...]:
     """A model for each set of rules of the profile: the first pattern of each stands for its others."""
     patterns = dict.fromkeys((*profile.fixed_sampling[:1], *profile.adaptive[:1]))
@@ -252,11 +259,11 @@ def _open(
     more = {"key_env": _KEY, **options}
     name = model
     profile = profiles()[provider]
-    if "body.top_p" in more and profile.dialect == "google":
-        more["body.generationConfig.topP"] = more.pop("body.top_p")
+    if "body.top_p" in more and profile.dialect in _TOP_P:
+        more[_TOP_P[profile.dialect]] = more.pop("body.top_p")
     if provider in ("http", "https"):
         name = f"{provider}://127.0.0.1:9/v1#{model}"
-    elif not profile.base_url:
+    elif not profile.base_url or profile.place:
         more["base_url"] = "https://example.invalid"
     try:
         opened = connect(provider, name, more)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tomllib
 from pathlib import Path
 
 import pytest
+from tests.schemas.shapes import decoded, plain_shape
 
 from snellen.core.secret import Secret
 from snellen.models.remote.address import build_endpoint, find_origin
@@ -18,7 +20,6 @@ EXPLAINED = {
     each["provider"]: each["fields"]
     for each in tomllib.loads((FOLDER / "explained.toml").read_text(encoding="utf-8"))["addresses"]
 }
-_PATHS = {"anthropic": "messages", "google": "models/some-model:generateContent"}
 
 
 @pytest.mark.parametrize("provider", THEIRS)
@@ -26,14 +27,19 @@ def test_requests_go_where_the_client_sends_them(provider: str, monkeypatch: pyt
     profile = profiles()[provider]
     for name in profile.base_url_env:
         monkeypatch.delenv(name, raising=False)
+    for place, variables in profile.place.items():
+        monkeypatch.setenv(variables[0], "some-project" if place == "project" else "europe-west1")
     endpoint = build_endpoint(find_origin(provider, profile, {}), profile, Secret("opens.nothing"), "some-model", {})
-    headers = {name.lower(): value for name, value in endpoint.headers_with_key().items()}
+    shape = plain_shape(provider)
+    url = endpoint.url(shape.path)
+    sent = asyncio.run(endpoint.headers_with_key("POST", url, shape.body))
+    headers = {name.lower(): value for name, value in sent.items()}
     [header] = [name for name, value in headers.items() if "opens.nothing" in value]
     ours = {
-        "url": endpoint.url(_PATHS.get(profile.dialect, "chat/completions")),
+        "url": url,
         "header": header,
         "bearer": headers[header].startswith("Bearer "),
-        "version": headers.get("anthropic-version"),
+        "version": headers.get("anthropic-version") or decoded(shape).get("anthropic_version"),
     }
     theirs = {"version": None, **THEIRS[provider]}
     assert [name for name in ours if ours[name] != theirs[name]] == EXPLAINED.get(provider, [])

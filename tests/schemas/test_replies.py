@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 FILES = sorted((FOLDER / "replies").glob("*.json"))
 OUTCOMES = tomllib.loads((FOLDER / "outcomes.toml").read_text(encoding="utf-8"))
 REASONS = json.loads((FOLDER / "finish_reasons.json").read_text(encoding="utf-8"))
-_DIALECTS = {"anthropic": "anthropic", "google": "google", "google-blocked": "google-blocked"}
+_DIALECTS = {name: name for name in ("anthropic", "converse", "google", "google-blocked")}
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -58,6 +58,9 @@ def reply(dialect: str, text: str | None, finish: str) -> dict[str, Any]:
     if dialect == "google":
         parts = [] if text is None else [{"text": text}]
         return {"candidates": [{"content": {"parts": parts}, "finishReason": finish}]}
+    if dialect == "converse":
+        content = [] if text is None else [{"text": text}]
+        return {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": finish}
     if dialect == "anthropic":
         return {"content": [] if text is None else [{"type": "text", "text": text}], "stop_reason": finish}
     return {"choices": [{"index": 0, "message": {"content": text}, "finish_reason": finish}]}

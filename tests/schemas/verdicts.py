@@ -26,7 +26,7 @@ RECORDS = FOLDER.parent / "provider_evidence" / "schemas.json"
 class Oracle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A published description of an API, or a client's types (`oracles.toml`)."""
 
-    script: Literal["typed", "described"]
+    script: Literal["typed", "described", "botocore_model"]
     level: Literal["schema", "client"]
     repository: str
     licence: str

@@ -133,7 +133,8 @@ def check_stop(run: Callable[..., Results], samples: int, total: int) -> Run:
     (whole,) = run().runs
     assert (whole.path, whole.info.status) == (stopped.path, "complete")
     assert (whole.info.counts.done, whole.info.counts.failed) == (total, 0)
-    assert whole.info.counts.sent <= total - done
+    sent = whole.info.counts.sent
+    assert sent <= total - done, f"{sent} sent of {total}, {done} of which were done"
     return whole
 
 

@@ -25,8 +25,8 @@ from snellen.models.naming.catalog import facts_of
 from snellen.models.naming.custom import LoadedFile
 from snellen.models.naming.registry import split_spec
 from snellen.models.naming.routes import routes_of
-from snellen.models.remote.credentials import find_proof, missing_proof
-from snellen.models.remote.profile import profiles
+from snellen.models.remote.credentials import find_credentials
+from snellen.models.remote.profile import other_credentials, profiles
 from snellen.settings import Settings, first_nonblank, force_offline
 from snellen.store.responses import ResponseStore
 
@@ -189,12 +189,11 @@ class OfflineResolver:
         profile = profiles().get(parts.provider)
         if profile is None or not (profile.key_needed or "key_env" in parts.options):
             return False
-        names = (parts.options["key_env"],) if "key_env" in parts.options else profile.key_env
-        if first_nonblank(names) is not None or (
-            "key_env" not in parts.options and find_proof(profile, {}) is not None
-        ):
+        names, also = profile.key_env, other_credentials(profile)
+        if "key_env" in parts.options:
+            names, also = (parts.options["key_env"],), ""
+        if first_nonblank(names) is not None or (also and find_credentials(profile) is not None):
             return False
-        also = "" if "key_env" in parts.options else missing_proof(profile)
         self._add_missing("key", f"{name} needs a key: set {' or '.join(names)}{also}")
         return True
 

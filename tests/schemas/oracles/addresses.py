@@ -6,24 +6,32 @@ Nothing is sent: each client is given a transport that keeps the request and ans
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 KEY = "opens.nothing"
+PLACE = "europe-west1"
 BODY: dict[str, Any] = {"model": "some-model", "messages": [{"role": "user", "content": "A"}], "max_tokens": 5}
 
 
 class Kept(Exception):
     """The request that was to be sent."""
 
-    def __init__(self, url: str, headers: dict[str, str]) -> None:
+    def __init__(self, url: str, headers: dict[str, str], body: dict[str, Any]) -> None:
         super().__init__(url)
-        self.url, self.headers = url, headers
+        self.url, self.headers, self.body = url, headers, body
 
 
 def keep(request: Any) -> Any:
-    raise Kept(str(request.url), {name.lower(): value for name, value in request.headers.items()})
+    headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+    # Amazon's client calls it the body.
+    raise Kept(str(request.url), headers, json.loads(getattr(request, "body", None) or request.content))
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _openai() -> None:
@@ -87,6 +95,29 @@ def _doubao() -> None:
     Ark(api_key=KEY, max_retries=0).chat.completions.create(**BODY)
 
 
+def _vertex() -> None:
+    from google import genai
+    from google.oauth2.credentials import Credentials
+
+    client = genai.Client(vertexai=True, project="some-project", location=PLACE, credentials=Credentials(KEY))
+    client.models.generate_content(model="some-model", contents="A")
+
+
+def _vertex_anthropic() -> None:
+    import anthropic
+
+    client = anthropic.AnthropicVertex(access_token=KEY, project_id="some-project", region=PLACE, max_retries=0)
+    client.messages.create(**BODY)
+
+
+def _bedrock() -> None:
+    import botocore.session
+
+    client = botocore.session.get_session().create_client("bedrock-runtime", region_name=PLACE)
+    client.meta.events.register("before-send", lambda request, **_: keep(request))
+    client.converse(modelId="some-model", messages=[{"role": "user", "content": [{"text": "A"}]}])
+
+
 CALLS: dict[str, Callable[[], None]] = {
     "openai": _openai,
     "anthropic": _anthropic,
@@ -98,6 +129,9 @@ CALLS: dict[str, Callable[[], None]] = {
     "google": _google,
     "zhipu": _zhipu,
     "doubao": _doubao,
+    "vertex": _vertex,
+    "vertex-anthropic": _vertex_anthropic,
+    "bedrock": _bedrock,
 }
 
 
@@ -109,7 +143,8 @@ def kept_of(error: BaseException | None) -> Kept | None:
 
 
 def main() -> None:
-    # Every client sends by one of these two libraries.
+    os.environ["AWS_BEARER_TOKEN_BEDROCK"] = KEY
+    # Every client but Amazon's sends by one of these two libraries.
     for name in ("httpx", "httpx2"):
         try:
             library = __import__(name)
@@ -127,8 +162,9 @@ def main() -> None:
                 continue
             header = next(key for key, value in kept.headers.items() if KEY in value or key == "authorization")
             found[name] = {"url": kept.url, "header": header, "bearer": kept.headers[header].startswith("Bearer ")}
-            if "anthropic-version" in kept.headers:
-                found[name]["version"] = kept.headers["anthropic-version"]
+            version = kept.headers.get("anthropic-version") or kept.body.get("anthropic_version")
+            if version:
+                found[name]["version"] = version
     json.dump(found, sys.stdout, indent=1)
 
 

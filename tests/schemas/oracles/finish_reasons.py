@@ -20,13 +20,21 @@ def values_of(hint: Any) -> list[str]:
     return [value for argument in arguments for value in values_of(argument)]
 
 
+def reasons_at(place: str) -> list[str]:
+    """The values at `module:Model.field`, or at `botocore:service.Enumeration`."""
+    module, _, path = place.partition(":")
+    model, field = path.split(".")
+    if module == "botocore":
+        import botocore.session
+
+        return list(botocore.session.get_session().get_service_model(model).shape_for(field).enum)
+    return values_of(getattr(import_module(module), model).model_fields[field].annotation)
+
+
 def main() -> None:
     found = {}
     for name, (package, place) in json.load(sys.stdin).items():
-        module, _, path = place.partition(":")
-        model, field = path.split(".")
-        hint = getattr(import_module(module), model).model_fields[field].annotation
-        found[name] = {"package": package, "version": metadata.version(package), "values": values_of(hint)}
+        found[name] = {"package": package, "version": metadata.version(package), "values": reasons_at(place)}
     json.dump(found, sys.stdout, indent=1)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.atomic_write import save
-from snellen.core.errors import UsageError
+from snellen.core.errors import UsageError, storage_errors
 from snellen.settings import Settings
 
 _CODE = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)@(?P<commit>[0-9a-f]{40})")
@@ -41,19 +41,21 @@ def allow(code: CodeOfOthers) -> None:
 
 
 def keep_consent(code: CodeOfOthers) -> None:
-    """Let this code run from now on, by the user's file. Raises UsageError if that cannot be written."""
+    """Let this code run from now on, by the user's file. Raises UsageError if that cannot be read, and StorageError
+    if it cannot be written."""
     path = Settings.from_environment().consents
     kept = _read(path)
     kept.setdefault(code.repository, []).append(code.commit)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with storage_errors("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     save(path, json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
 def may_run(code: CodeOfOthers) -> bool:
     """Whether the user has consented to this code at this commit."""
-    return code in _of_this_command or code.commit in _read(Settings.from_environment().consents).get(
-        code.repository, []
-    )
+    if code in _of_this_command:
+        return True
+    return code.commit in _read(Settings.from_environment().consents).get(code.repository, [])
 
 
 def _read(path: Path) -> dict[str, list[str]]:

@@ -38,13 +38,12 @@ class OtherName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def sentence(self, name: str) -> str:
         """Why the name opens no model, and what to do."""
-        advice = (
-            [f"name {'one' if self.choose[1:] else 'it'}: {' or '.join(f'-m {each}' for each in self.choose)}"]
-            if self.choose
-            else []
-        )
-        advice += [self.how] if self.how else []
-        advice += [_WAYS[self.way].format(name=name.replace(" ", "-"))] if self.way else []
+        advice = [self.how] if self.how else []
+        if self.choose:
+            which = "one" if self.choose[1:] else "it"
+            advice.insert(0, f"name {which}: {' or '.join(f'-m {each}' for each in self.choose)}")
+        if self.way:
+            advice.append(_WAYS[self.way].format(name=name.replace(" ", "-")))
         return f"{name} is {self.what}; {'; '.join(advice)}"
 
 

@@ -198,9 +198,9 @@ def _provider_of(parts: ModelSpec, spec: str) -> Provider:
     from snellen.models.naming.catalog import catalog_names
     from snellen.models.naming.other_names import find_other_name
 
-    other = find_other_name(split_options(spec)[0])
-    if other is not None:
-        raise NotHere(other.sentence(split_options(spec)[0]))
+    stem, _ = split_options(spec)
+    if (other := find_other_name(stem)) is not None:
+        raise NotHere(other.sentence(stem))
     names = [*(listing.name for listing in registered_models()), *catalog_names()]
     hint = "a Hugging Face model is named hf/<hub id or folder>."
     providers = [provider.name for provider in registered_providers()]

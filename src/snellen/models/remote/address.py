@@ -10,14 +10,15 @@ from urllib.parse import urlsplit
 from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
 from snellen.models.naming.spec import refuse_password
-from snellen.models.remote.credentials import find_proof, missing_proof
+from snellen.models.remote.credentials import find_credentials
 from snellen.models.remote.http import Endpoint
-from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile
+from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile, other_credentials
 from snellen.settings import first_nonblank, read_secret
 
 _PASTED_PATHS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
 """Paths that users paste with a base URL; they are removed."""
 _PLACE = re.compile(r"[\w.:-]+")
+"""A region, location or project, which stands in the host or path of a URL."""
 _LOCAL = ("http://localhost", "http://127.0.0.1")
 
 
@@ -27,7 +28,7 @@ class ServerOrigin(NamedTuple):
     provider: str
     base_url: str
     key_env: tuple[str, ...]
-    """Environment variables that may hold the key."""
+    """Environment variables that may hold the key, or what else has it."""
 
     @property
     def is_custom(self) -> bool:
@@ -53,20 +54,13 @@ def find_origin(provider: str, profile: ProviderProfile, options: Mapping[str, s
     return ServerOrigin(provider, _normalise_url(provider, url, profile.dialect != "converse"), key_env)
 
 
-def find_place(profile: ProviderProfile) -> dict[str, str]:
-    """The fields of the base URL that the environment says."""
-    found = {
-        name: first_nonblank(variables) or profile.place_default.get(name) for name, variables in profile.place.items()
-    }
-    return {name: value for name, value in found.items() if value}
-
-
 def _place(provider: str, profile: ProviderProfile) -> dict[str, str]:
-    """All fields of the base URL, with the host of a location. Raises UsageError for one that is missing."""
-    place = find_place(profile)
+    """The fields of the base URL, with the host of a location. Raises UsageError for one that is missing."""
+    place = {}
     for name, variables in profile.place.items():
-        if not _PLACE.fullmatch(place.get(name, "")):
-            got = f"; got {place[name]!r}" if name in place else ""
+        place[name] = first_nonblank(variables) or profile.place_default.get(name, "")
+        if not _PLACE.fullmatch(place[name]):
+            got = f"; got {place[name]!r}" if place[name] else ""
             raise UsageError(f"{provider} models need a {name}: set {_either(variables)}{got}")
     return {**place, "host": _google_host(place["location"])} if "location" in place else place
 
@@ -75,22 +69,20 @@ def _google_host(location: str) -> str:
     """The host of Vertex AI for a region, for one of the two unions of regions, or for all."""
     if location == "global":
         return "aiplatform.googleapis.com"
-    return (
-        f"aiplatform.{location}.rep.googleapis.com"
-        if location in ("us", "eu")
-        else f"{location}-aiplatform.googleapis.com"
-    )
+    if location in ("us", "eu"):
+        return f"aiplatform.{location}.rep.googleapis.com"
+    return f"{location}-aiplatform.googleapis.com"
 
 
 def find_key(origin: ServerOrigin, profile: ProviderProfile, options: Mapping[str, str]) -> Secret | None:
     """Read the key from the environment. Raises UsageError if it is required and missing."""
     key = read_secret(origin.key_env)
-    if key is None and "key_env" not in options and find_proof(profile, {}) is not None:
+    if key is None and "key_env" not in options and find_credentials(profile) is not None:
         return None
     if key is None and (profile.key_needed or "key_env" in options):
         raise UsageError(
-            f"{provider_label(origin)} models need a key: set {_either(origin.key_env)}{missing_proof(profile)} in the "
-            "environment, or name another variable with the option key_env=NAME"
+            f"{provider_label(origin)} models need a key: set {_either(origin.key_env)}{other_credentials(profile)} "
+            "in the environment, or name another variable with the option key_env=NAME"
         )
     if key is not None and not key.fits_header():
         raise UsageError(
@@ -104,9 +96,13 @@ def build_endpoint(
 ) -> Endpoint:
     """The endpoint, with the headers and query of every request."""
     headers = {"Content-Type": "application/json"}
-    proof = find_proof(profile, find_place(profile)) if key is None else None
-    if profile.dialect == "anthropic" and not profile.anthropic_version:
-        headers["anthropic-version"] = "2023-06-01"
+    credentials = None
+    if key is None:
+        # Whoever names the address must name the region too: it is signed.
+        region = _place(origin.provider, profile)["region"] if profile.sign else ""
+        credentials = find_credentials(profile, region)
+    if profile.anthropic_version and not profile.model_in_path:
+        headers["anthropic-version"] = profile.anthropic_version
     base_url, query = origin.base_url, ""
     if origin.provider == "azure":
         version = options.get("api_version")
@@ -117,7 +113,7 @@ def build_endpoint(
         key=key,
         key_header=profile.key_header,
         key_scheme=profile.key_scheme,
-        proof=proof,
+        credentials=credentials,
         headers=headers,
         query=query,
     )

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API (`POST messages`), version 2023-06-01."""
+"""Anthropic's Messages API (`POST messages`), as of version 2023-06-01."""
 
 from __future__ import annotations
 
@@ -43,21 +43,15 @@ class Anthropic:
 
     def __init__(self, effort: str, adaptive: bool = False) -> None:
         """Raises UsageError if the model does not support this effort."""
-        self._think: Body = {}
-        self._budget = 0
-        if effort and adaptive:
-            self._think = _adaptive(effort)
-        elif effort:
-            self._budget = budget_of(effort)
-            self._think = {"thinking": {"type": "enabled", "budget_tokens": self._budget}}
+        self._think, self._budget = thinking_fields(effort, adaptive)
 
     def build_call(self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig) -> Call:
         """The POST for a request."""
         messages = apply_image_policy(request.messages, config.setup.images)
         system = "\n".join(message.text() for message in messages if message.role == "system")
-        version = config.profile.anthropic_version
+        in_path = config.profile.model_in_path
         body: Body = {
-            **({"anthropic_version": version} if version else {"model": config.model}),
+            **({"anthropic_version": config.profile.anthropic_version} if in_path else {"model": config.model}),
             "max_tokens": 4096,
             "messages": [_message(message, media) for message in messages if message.role != "system"],
         }
@@ -81,7 +75,7 @@ class Anthropic:
         if config.setup.stream:
             body["stream"] = True
         method = "streamRawPredict" if config.setup.stream else "rawPredict"
-        return Call(f"models/{config.model}:{method}" if version else "messages", with_extra(body, config))
+        return Call(f"models/{config.model}:{method}" if in_path else "messages", with_extra(body, config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
         """Text and thoughts of a reply. Raises ModelError if it has no answer."""
@@ -125,7 +119,18 @@ class Anthropic:
         return message
 
 
-def budget_of(effort: str) -> int:
+def thinking_fields(effort: str, adaptive: bool) -> tuple[Body, int]:
+    """Fields that ask for reasoning, and its budget in tokens, which the limit of the reply includes. Raises
+    UsageError if the model does not support this effort."""
+    if not effort:
+        return {}, 0
+    if adaptive:
+        return _adaptive(effort), 0
+    budget = _budget_of(effort)
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}}, budget
+
+
+def _budget_of(effort: str) -> int:
     """Thinking budget in tokens. Raises UsageError."""
     if effort.isdecimal():
         return int(effort)

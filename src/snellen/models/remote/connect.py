@@ -15,6 +15,7 @@ from snellen.models.remote.body import MEGABYTE
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
 from snellen.models.remote.converse import Converse
+from snellen.models.remote.credentials import find_credentials
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig
 from snellen.models.remote.google import Google
 from snellen.models.remote.http import HttpClient, require_aiohttp
@@ -100,7 +101,10 @@ def _read_connection(provider: str, settings: Mapping[str, str]) -> _Connection:
             "commits; leave out the revision, and name the dated model"
         )
     origin = find_origin(provider, profile, settings)
-    return _Connection(profile, setup, origin, find_key(origin, profile, settings))
+    key = find_key(origin, profile, settings)
+    if key is None and (other := find_credentials(profile)) is not None:
+        origin = origin._replace(key_env=(other.source,))
+    return _Connection(profile, setup, origin, key)
 
 
 def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
@@ -124,10 +128,11 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
 
 def _dialect(config: RemoteModelConfig) -> Dialect:
     profile, setup = config.profile, config.setup
+    adaptive = has_adaptive_thinking(profile, config.model)
     if profile.dialect == "anthropic":
-        return Anthropic(setup.effort, has_adaptive_thinking(profile, config.model))
+        return Anthropic(setup.effort, adaptive)
     if profile.dialect == "google":
         return Google()
     if profile.dialect == "converse":
-        return Converse()
+        return Converse(setup.effort, adaptive)
     return Completions() if setup.endpoint == "completions" else Chat()

@@ -8,7 +8,7 @@ from urllib.parse import quote as quote_url
 from snellen.core.errors import ModelError
 from snellen.core.output import StopReason, Usage
 from snellen.core.request import Draw, Generate, Message, Part, Text
-from snellen.models.remote.anthropic import budget_of
+from snellen.models.remote.anthropic import thinking_fields
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
     Body,
@@ -40,7 +40,11 @@ _FORMATS = {"quicktime": "mov", "x-matroska": "mkv", "3gpp": "three_gp"}
 
 
 class Converse:
-    """The Converse API: content in blocks without types, the system prompt apart."""
+    """The Converse API: content in blocks without types, the system prompt separate from the conversation."""
+
+    def __init__(self, effort: str, adaptive: bool = False) -> None:
+        """Raises UsageError if the model does not support this effort."""
+        self._think, self._budget = thinking_fields(effort, adaptive)
 
     def build_call(self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig) -> Call:
         messages = apply_image_policy(request.messages, config.setup.images)
@@ -49,7 +53,7 @@ class Converse:
         if system:
             body["system"] = [{"text": system}]
         if isinstance(request, Generate):
-            body |= _settings(request, config)
+            body |= self._settings(request, config)
         return Call(f"model/{quote_url(config.model, safe='')}/converse", with_extra(body, config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
@@ -61,15 +65,16 @@ class Converse:
             if not isinstance(block, dict):
                 raise unreadable_field("content", block)
         texts = [text_of(block.get("text"), "text") for block in blocks]
-        thoughts = [
-            text_of(
-                dict_or_empty(dict_or_empty(block.get("reasoningContent")).get("reasoningText")).get("text"), "text"
-            )
-            for block in blocks
+        reasoning = [
+            dict_or_empty(dict_or_empty(block.get("reasoningContent")).get("reasoningText")) for block in blocks
         ]
+        thoughts = [text_of(each.get("text"), "text") for each in reasoning]
         if not any(texts):
             require_finish(reply, reply.get("stopReason"))
-        stop = _STOPS.get(quote(reply.get("stopReason")), "stop")
+        reason = quote(reply.get("stopReason"))
+        if reason == "malformed_model_output":
+            raise ModelError(f"the reply ended with {reason}", "server")
+        stop = _STOPS.get(reason, "stop")
         return RawReply(
             "".join(texts), stop, "\n".join(filter(None, thoughts)) or None, usage=_usage(reply.get("usage"))
         )
@@ -78,23 +83,19 @@ class Converse:
         """Never called: `stream=yes` is refused, since these streams are no server-sent events."""
         raise ModelError("Converse's streams are not read", "request")
 
-
-def _settings(request: Generate, config: RemoteModelConfig) -> Body:
-    """Decoding settings, and what Claude's models alone take: fields of their own."""
-    settings, setup = request.settings, config.setup
-    inference: Body = {"maxTokens": settings.max_new_tokens}
-    if settings.stop:
-        inference["stopSequences"] = list(settings.stop)
-    own: Body = {}
-    if setup.effort:
-        budget = budget_of(setup.effort)
-        inference["maxTokens"] += budget
-        own["thinking"] = {"type": "enabled", "budget_tokens": budget}
-    elif setup.sampling and not has_fixed_sampling(config.profile, config.model):
-        # Newer models of Anthropic's accept only one of the two.
-        use_top_p = settings.temperature and settings.top_p != 1
-        inference["topP" if use_top_p else "temperature"] = settings.top_p if use_top_p else settings.temperature
-    return {"inferenceConfig": inference, **({"additionalModelRequestFields": own} if own else {})}
+    def _settings(self, request: Generate, config: RemoteModelConfig) -> Body:
+        """Decoding settings, and the reasoning of Claude's models, by fields of their own."""
+        settings = request.settings
+        inference: Body = {"maxTokens": settings.max_new_tokens + self._budget}
+        if settings.stop:
+            inference["stopSequences"] = list(settings.stop)
+        if self._think:
+            return {"inferenceConfig": inference, "additionalModelRequestFields": self._think}
+        if config.setup.sampling and not has_fixed_sampling(config.profile, config.model):
+            # Newer models of Anthropic's accept only one of the two.
+            use_top_p = settings.temperature and settings.top_p != 1
+            inference["topP" if use_top_p else "temperature"] = settings.top_p if use_top_p else settings.temperature
+        return {"inferenceConfig": inference}
 
 
 def _message(message: Message, media: MediaByDigest) -> Body:

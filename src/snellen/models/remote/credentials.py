@@ -1,5 +1,4 @@
-"""What proves to a provider who asks: a key of the environment, a key that a program prints, or a
-signature of each request."""
+"""Credentials other than a key in a variable: a key that a program prints, or a signature of each request."""
 
 from __future__ import annotations
 
@@ -9,27 +8,37 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from snellen.core.errors import ModelError
 from snellen.core.secret import Secret, hide
 from snellen.models.remote.aws_signature import read_aws_credentials, signature_headers
-from snellen.models.remote.profile import ProviderProfile
+from snellen.models.remote.profile import AWS_VARIABLES, ProviderProfile
 
-Proof = Callable[[str, str, bytes], Mapping[str, str]]
-"""Headers of a request, by method, URL and body. Raises ModelError (`authentication`)."""
 _KEY_SECONDS = 1800
 """How long a printed key is used: those of gcloud hold for an hour."""
 _COMMAND_SECONDS = 60
+NO_KEY = "gives no key"
+"""How error messages say that a program printed no key."""
 
 
-def find_proof(profile: ProviderProfile, place: Mapping[str, str]) -> Proof | None:
-    """How requests prove who sends them where no variable has a key; None if nothing is here."""
+class Credentials(NamedTuple):
+    """What tells a server who sends a request."""
+
+    source: str
+    """Where they are, for messages."""
+    headers: Callable[[str, str, bytes], Mapping[str, str]]
+    """Headers of a request, by method, URL and body. Raises ModelError (`authentication`)."""
+
+
+def find_credentials(profile: ProviderProfile, region: str = "") -> Credentials | None:
+    """The credentials of a provider where no variable has a key; None if there are none on this machine."""
     if profile.sign == "aws":
-        credentials = read_aws_credentials()
-        if credentials is not None:
-            return partial(signature_headers, region=place.get("region", "us-east-1"), credentials=credentials)
+        key_pair = read_aws_credentials()
+        if key_pair is not None:
+            return Credentials(AWS_VARIABLES, partial(signature_headers, region=region, credentials=key_pair))
     if profile.key_command and shutil.which(profile.key_command[0]):
-        return PrintedKey(profile.key_command)
+        return Credentials(f"what {' '.join(profile.key_command)} prints", PrintedKey(profile.key_command))
     return None
 
 
@@ -54,16 +63,9 @@ class PrintedKey:
         try:
             ended = subprocess.run(self._command, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise ModelError(f"{words} gives no key: {error}", "authentication") from error
+            raise ModelError(f"{words} {NO_KEY}: {error}", "authentication") from error
         key = Secret(ended.stdout.strip())
         if ended.returncode or not key.reveal() or not key.fits_header():
             last = hide(ended.stderr.strip()).splitlines()[-1:]
-            raise ModelError(f"{words} gives no key: {' '.join(last) or 'it prints none'}", "authentication")
+            raise ModelError(f"{words} {NO_KEY}: {' '.join(last) or 'it prints none'}", "authentication")
         return key
-
-
-def missing_proof(profile: ProviderProfile) -> str:
-    """What else than a variable with a key would do, in front of the advice about options; "" if nothing else."""
-    if profile.sign == "aws":
-        return " or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-    return f" or install {profile.key_command[0]} and log in" if profile.key_command else ""

@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from snellen.core.errors import MissingExtra, ModelError
 from snellen.core.secret import Secret
 from snellen.models.remote.body import MEGABYTE, read_body, read_chunks, read_prefix
-from snellen.models.remote.credentials import Proof
+from snellen.models.remote.credentials import Credentials
 from snellen.models.remote.errors import HTML_PAGE, HtmlReply, error_details, error_from_status
 from snellen.models.remote.image_urls import ImageHostPolicy, PrivateAddress, private_address_error, public_resolver
 from snellen.models.remote.json_reply import parse_json, quote
@@ -50,8 +50,8 @@ class Endpoint:
     key: Secret | None = None
     key_header: str = "Authorization"
     key_scheme: str = "Bearer"
-    proof: Proof | None = None
-    """Headers that prove who sends a request, in place of a key."""
+    credentials: Credentials | None = None
+    """What stands in place of a key."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers of every request, except the one with the key."""
     query: str = ""
@@ -64,8 +64,8 @@ class Endpoint:
     async def headers_with_key(self, method: str, url: str, body: bytes | None) -> dict[str, str]:
         """Headers of a request to this server, and no other. Raises ModelError if a program that
         prints the key fails."""
-        if self.key is None and self.proof is not None:
-            return {**self.headers, **await asyncio.to_thread(self.proof, method, url, body or b"")}
+        if self.key is None and self.credentials is not None:
+            return {**self.headers, **await asyncio.to_thread(self.credentials.headers, method, url, body or b"")}
         if self.key is None:
             return dict(self.headers)
         scheme = f"{self.key_scheme} " if self.key_scheme and self.key_header == "Authorization" else ""
@@ -208,7 +208,7 @@ class HttpClient:
         return session.request(
             method,
             # What is signed is sent as it stands: aiohttp would write %3A as a colon.
-            URL(url, encoded=True) if self._endpoint.proof is not None else url,
+            URL(url, encoded=True) if self._endpoint.credentials is not None else url,
             data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body,
             headers=headers,
             proxy=self._proxy,

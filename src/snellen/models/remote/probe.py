@@ -14,6 +14,7 @@ from snellen.core.media import decode_image, image_size, pixel_digest
 from snellen.core.model import RenderedPrompt
 from snellen.core.request import Generate, Media, Request
 from snellen.models.remote.address import ServerOrigin, provider_label
+from snellen.models.remote.credentials import NO_KEY
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, Reply, dict_or_empty, list_or_empty
 from snellen.models.remote.errors import HTML_PAGE, ReplyBlocked
 from snellen.models.remote.http import PROXY, ServerClient
@@ -151,6 +152,8 @@ def is_sampling_refusal(error: ModelError) -> bool:
 
 def explain_error(error: ModelError, origin: ServerOrigin) -> str:
     """Explain an error and what to do, in one sentence."""
+    if NO_KEY in str(error):
+        return f"{provider_label(origin)}: {error}; log in with that program"
     if error.kind == "authentication":
         if not origin.key_env:
             return (

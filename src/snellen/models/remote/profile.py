@@ -19,6 +19,7 @@ PROTOCOLS: dict[DialectName, str] = {
 }
 URL_SCHEMES = ("http", "https")
 """Providers of any server, by its URL."""
+AWS_VARIABLES = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 Video = Literal["none", "video_url"]
 
 
@@ -30,6 +31,8 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     base_url: str = ""
     base_url_env: tuple[str, ...] = ()
     """Environment variables that may hold the base URL."""
+    other_urls: tuple[str, ...] = ()
+    """Further base URLs of the provider, by which the user's own client is known to ask it."""
     place: dict[str, tuple[str, ...]] = {}
     """Fields of the base URL, such as a region, and the environment variables that may hold them."""
     place_default: dict[str, str] = {}
@@ -46,7 +49,9 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     lists_models: bool = True
     """Whether it lists its models at /models."""
     anthropic_version: str = ""
-    """Version in the body of Anthropic's API behind another provider, which names the model in the path."""
+    """Version of Anthropic's API."""
+    model_in_path: bool = False
+    """Whether Anthropic's API has its model in the path and its version in the body, not the reverse."""
     token_limit: str = "max_tokens"
     """Name of the field for the maximal number of new tokens."""
     temperature: bool = True
@@ -77,6 +82,8 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Patterns of models that set temperature, top_p, top_k and penalties themselves."""
     adaptive: tuple[str, ...] = ()
     """Patterns of models whose reasoning effort is a word, never a number of tokens."""
+    patterns_of: str = ""
+    """Another provider, whose patterns of models hold for this one, which offers the same models."""
     tokenize: bool = False
     """Whether it has vLLM's paths /tokenize and /detokenize, which render the prompt."""
     revision_in_name: bool = False
@@ -94,7 +101,20 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 def profiles() -> dict[str, ProviderProfile]:
     """Profiles by provider, from `providers.toml`."""
     text = Path(__file__).with_name("providers.toml").read_bytes()
-    return msgspec.toml.decode(text, type=dict[str, ProviderProfile])
+    found = msgspec.toml.decode(text, type=dict[str, ProviderProfile])
+    for name, profile in found.items():
+        if profile.patterns_of:
+            maker = found[profile.patterns_of]
+            patterns = {"fixed_sampling": maker.fixed_sampling, "adaptive": maker.adaptive}
+            found[name] = msgspec.structs.replace(profile, **patterns)
+    return found
+
+
+def other_credentials(profile: ProviderProfile) -> str:
+    """What else than a variable with a key would do, behind the names of these; "" if nothing else."""
+    if profile.sign == "aws":
+        return f" or {AWS_VARIABLES}"
+    return f" or install {profile.key_command[0]} and log in" if profile.key_command else ""
 
 
 def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:
@@ -108,5 +128,6 @@ def has_adaptive_thinking(profile: ProviderProfile, model: str) -> bool:
 
 
 def _matches(patterns: tuple[str, ...], model: str) -> bool:
-    name = model.rsplit("/", 1)[-1]
+    # Bedrock names the maker in front: `us.anthropic.claude-...`, or behind an ARN and a slash.
+    name = model.rsplit("/", 1)[-1].rsplit("anthropic.", 1)[-1]
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

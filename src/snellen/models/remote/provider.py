@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from snellen.core.model import Model
 from snellen.models.naming.provider import ModelListing, Provider
 from snellen.models.remote.options import OPTIONS
-from snellen.models.remote.profile import profiles
+from snellen.models.remote.profile import other_credentials, profiles
 
 
 def server_provider(name: str) -> Provider:
@@ -30,5 +30,5 @@ def _listings(name: str) -> tuple[ModelListing, ...]:
         pattern = "http://<host>:<port>/v1#<model>"
         return (ModelListing(pattern, "A model behind an OpenAI-like server."),)
     profile = profiles()[name]
-    key = f"; key in {' or '.join(profile.key_env)}" if profile.key_needed else ""
+    key = f"; key in {' or '.join(profile.key_env)}{other_credentials(profile)}" if profile.key_needed else ""
     return (ModelListing(f"{name}/<model>", f"{profile.title}{key}."),)

@@ -199,7 +199,7 @@ def _provider_at(client: Any, base_url: str) -> tuple[str, ProviderProfile]:
         return "azure", known["azure"]
     for name, profile in known.items():
         is_public = profile.dialect == "chat" and profile.key_needed
-        if is_public and profile.base_url.rstrip("/") == base_url:
+        if is_public and base_url in (profile.base_url.rstrip("/"), *profile.other_urls):
             return name, profile
     return _ANY_SERVER, known[_ANY_SERVER]
 

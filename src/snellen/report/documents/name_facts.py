@@ -29,7 +29,7 @@ from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.registry import describe_model, is_provider, maker_name, registered_models
 from snellen.models.naming.registry import split_spec as split_model
 from snellen.models.remote.evidence import provider_evidence, provider_level
-from snellen.models.remote.profile import PROTOCOLS, URL_SCHEMES, profiles
+from snellen.models.remote.profile import PROTOCOLS, URL_SCHEMES, other_credentials, profiles
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
 from snellen.report.document import Document
 from snellen.report.table import Column, Table
@@ -157,7 +157,7 @@ def _provider_facts(name: str) -> dict[str, str]:
         "title": profile.title,
         "protocol": PROTOCOLS[profile.dialect],
         "address": profile.base_url or " or ".join(profile.base_url_env),
-        "key in": " or ".join(profile.key_env),
+        "key in": " or ".join(profile.key_env) + other_credentials(profile),
         "evidence": provider_evidence(name),
         "ask it by": f"snellen run -m {spec} -b BENCHMARK",
     }
