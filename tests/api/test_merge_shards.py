@@ -226,7 +226,7 @@ def test_numbers_of_an_earlier_merge_do_not_stay_when_the_benchmark_is_absent(tm
     """The benchmark is a file that `merge` does not load; the command without `--shard` does."""
     file, rows = tmp_path / "mine.py", [f"{number}\tq{number}?\tx\ty\tB\tanimals\n" for number in range(6)]
     (tmp_path / "my_questions.tsv").write_text("index\tquestion\tA\tB\tanswer\tcategory\n" + "".join(rows))
-    file.write_text((EXAMPLES / "my_benchmark.py").read_text().replace('"animals",', '"counting",'))
+    file.write_text((EXAMPLES / "my_benchmark.py").read_text().replace('"animals",', '"counting",', 1))
     model, merged = Model(), tmp_path / "merged"
     for index in (1, 2):
         snellen.evaluate([model], "counting", load=[file], out=tmp_path / "out", shard=f"{index}/2", html=False)

@@ -162,6 +162,10 @@ def _write_report(writer: RunWriter, info: RunInfo) -> tuple[str, ...]:
     """Write the numbers; returns why there are none, if the benchmark cannot be opened here."""
     try:
         benchmark = benchmark_of(RunFolder(writer.path))
+        if (benchmark.name, benchmark.version) != (info.benchmark, info.config.version):
+            raise UsageError(
+                f"{info.benchmark} {info.config.version} is not at hand; the same command without --shard computes them"
+            )
     except UsageError as error:
         folder = RunFolder(writer.path)
         if folder.has_report and folder.report().run.counts.done != info.counts.done:
