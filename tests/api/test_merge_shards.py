@@ -7,15 +7,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import snellen
 from snellen.api.merge_shards import merge_shards
 from snellen.cli import main
 from snellen.core.errors import UsageError
+from snellen.core.served_identity import ServedIdentity
 from snellen.core.shard import RunShard
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import find_runs, open_run
+from snellen.store.runs import RunWriter, find_runs, open_run
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMIT = 60
 
 
@@ -34,6 +37,11 @@ class Model:
             return snellen.Failure("request", "down")
         self.asked.append(request.text())
         return snellen.Generated("B", usage=snellen.Usage(100, 1))
+
+
+class Refusing(Model):
+    async def answer(self, request: snellen.Generate) -> snellen.Generated | snellen.Failure:
+        return snellen.Failure("request", "down")
 
 
 def run_shard(out: Path, shard: str, model: Model | None = None) -> Model:
@@ -157,5 +165,83 @@ def test_the_command_prints_the_numbers_and_the_missing_shard(
     assert "not merged yet: shard 1/2" in printed.err
     assert "31 of 60 done" in printed.out
     assert main(["merge", str(tmp_path / "shard-2-of-2")]) == 2
-    assert "name it with --out" in capsys.readouterr().err
+    assert "is one shard: name the folder of the whole run with --out" in capsys.readouterr().err
     assert main(["merge", str(tmp_path / "nothing")]) == 2
+
+
+def test_merging_again_counts_replies_of_earlier_runs_once(tmp_path: Path) -> None:
+    for limit in (20, LIMIT):
+        for shard in ("1/2", "2/2"):
+            snellen.evaluate([Model()], "eyechart", out=tmp_path, limit=limit, shard=shard, html=False)
+    expected = {10, 20}
+    for sources in (["shard-1-of-2"], ["shard-2-of-2"], ["shard-1-of-2", "shard-2-of-2"], ["shard-2-of-2"]):
+        merged = merge_shards([tmp_path / name for name in sources], tmp_path / "merged")
+        (info,) = (one.run.info for one in merged.runs if one.run.info.counts.samples == LIMIT)
+        assert info.reused.replies == sum(info.reused.runs.values()) in expected
+    assert info.reused.replies == info.spent["model"].reused == 20
+
+
+def test_merging_again_counts_replies_of_a_server_once(tmp_path: Path) -> None:
+    """The second shard goes on between two merges, first by the same server and then by another."""
+    for index in (1, 2):
+        run_shard(tmp_path, f"{index}/2")
+
+    def serve(shard: int, *replies: tuple[str, int]) -> None:
+        (run,) = find_runs(tmp_path / f"shard-{shard}-of-2")
+        served = tuple(ServedIdentity(listed={"root": root}, models={"m": count}) for root, count in replies)
+        with RunWriter(run.path) as writer:
+            writer.write_info(structs.replace(run.info, served={"model": served}))
+
+    def merged() -> list[int]:
+        (one,) = merge_shards([tmp_path], tmp_path / "merged").runs
+        return [each.models["m"] for each in one.run.info.served["model"]]
+
+    serve(1, ("a", 29))
+    serve(2, ("a", 11))
+    assert merged() == merged() == [40]
+    serve(2, ("a", 20))
+    assert merged() == merged() == [49]
+    serve(2, ("a", 20), ("b", 11))
+    assert merged() == merged() == [49, 11]
+
+
+def test_requests_that_early_stop_saved_are_those_of_all_shards(tmp_path: Path) -> None:
+    for out, shard in (("shards", "1/2"), ("shards", "2/2"), ("whole", None)):
+        snellen.evaluate(
+            [Model()],
+            "eyechart",
+            out=tmp_path / out,
+            limit=LIMIT,
+            shard=shard,
+            html=False,
+            variant=snellen.Variant(circular="early"),
+        )
+    for index in (1, 2):
+        merged = merge_shards([tmp_path / "shards" / f"shard-{index}-of-2"], tmp_path / "merged")
+    (whole,) = find_runs(tmp_path / "whole")
+    assert merged.runs[0].run.info.counts.saved == whole.info.counts.saved > 0
+
+
+def test_numbers_of_an_earlier_merge_do_not_stay_when_the_benchmark_is_absent(tmp_path: Path) -> None:
+    """The benchmark is a file that `merge` does not load; the command without `--shard` does."""
+    file, rows = tmp_path / "mine.py", [f"{number}\tq{number}?\tx\ty\tB\tanimals\n" for number in range(6)]
+    (tmp_path / "my_questions.tsv").write_text("index\tquestion\tA\tB\tanswer\tcategory\n" + "".join(rows))
+    file.write_text((EXAMPLES / "my_benchmark.py").read_text().replace('"animals",', '"counting",', 1))
+    model, merged = Model(), tmp_path / "merged"
+    for index in (1, 2):
+        snellen.evaluate([model], "counting", load=[file], out=tmp_path / "out", shard=f"{index}/2", html=False)
+    (first,) = merge_shards([tmp_path / "out" / "shard-1-of-2"], merged).runs
+    assert "no numbers" in first.problems[0]
+    snellen.evaluate([Refusing()], "counting", load=[file], out=merged, html=False)
+    assert first.run.has_report
+    merge_shards([tmp_path / "out"], merged)
+    assert not first.run.has_report
+    snellen.evaluate([model], "counting", load=[file], out=merged, html=False)
+    merge_shards([tmp_path / "out"], merged)
+    assert first.run.has_report
+
+
+def test_a_folder_of_shards_alone_names_the_command_that_joins_them(tmp_path: Path) -> None:
+    run_shard(tmp_path, "1/2")
+    with pytest.raises(UsageError, match="but shards of runs: join them with: snellen merge"):
+        find_runs(tmp_path)

@@ -95,3 +95,11 @@ def test_two_runs_of_one_name_are_refused(runs: snellen.Results, tmp_path: Path)
 def test_the_folder_must_be_named(runs: snellen.Results, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(runs.runs[0].path), "--to", "parquet"]) == 2
     assert "name it with -o DIR" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["runs.parquet", "groups.parquet"])
+def test_a_damaged_table_is_named_in_a_sentence(name: str, runs: snellen.Results, tmp_path: Path) -> None:
+    write_parquet(list(runs), tmp_path)
+    (tmp_path / name).write_text("no table")
+    with pytest.raises(UsageError, match=f"{name} is no Parquet file .* remove it"):
+        write_parquet(list(runs), tmp_path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -21,11 +22,12 @@ from snellen.api.report_page import write_report_page
 from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, UsageError, storage_errors
-from snellen.core.run import Counts, Report, ReusedReplies, RunInfo, Status
+from snellen.core.run import Counts, MergedShard, Report, ReusedReplies, RunInfo, Status
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.core.shard import RunShard, find_shard_folders
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.limits.spending import add_usage
+from snellen.report.page.html import PAGE_FILE
 from snellen.report.page.thumbnails import MEDIA_FOLDER
 from snellen.store.annotations import ANNOTATIONS_FILE
 from snellen.store.merging import merge_stores
@@ -34,6 +36,7 @@ from snellen.store.runs import (
     ENVIRONMENT_FOLDER,
     FAILURES_FILE,
     LEFT_OUT_FILE,
+    REPORT_FILE,
     RUN_FILE,
     SAMPLES_FILE,
     RunFolder,
@@ -48,6 +51,7 @@ class _SampleLine(Struct, frozen=True, gc=False):
 
     id: str
     position: int | None = None
+    saved: int = 0
 
 
 _decoder = msgspec.json.Decoder(_SampleLine)
@@ -137,13 +141,14 @@ def _merge_run(shards: Sequence[RunFolder], target: Path) -> MergedRun:
     with RunWriter(target) as writer:
         earlier = open_run(target) if (target / RUN_FILE).is_file() else None
         sources = [*([earlier] if earlier else []), *shards]
-        done, failed = _merge_samples(sources, target)
+        done, failed, saved = _merge_samples(sources, target)
         for name in (LEFT_OUT_FILE, ANNOTATIONS_FILE):
             _merge_lines([run.path / name for run in sources], target / name)
         for name in (MEDIA_FOLDER, ENVIRONMENT_FOLDER):
             for run in shards:
                 _copy_folder(run.path / name, target / name)
         info = _merged_info([run.info for run in shards], earlier.info if earlier else None, done, failed)
+        info = structs.replace(info, counts=structs.replace(info.counts, saved=saved))
         writer.write_info(info)
         problems = _write_report(writer, info)
     merged = open_run(target)
@@ -157,7 +162,15 @@ def _write_report(writer: RunWriter, info: RunInfo) -> tuple[str, ...]:
     """Write the numbers; returns why there are none, if the benchmark cannot be opened here."""
     try:
         benchmark = benchmark_of(RunFolder(writer.path))
+        if (benchmark.name, benchmark.version) != (info.benchmark, info.config.version):
+            raise UsageError(
+                f"{info.benchmark} {info.config.version} is not at hand; the same command without --shard computes them"
+            )
     except UsageError as error:
+        folder = RunFolder(writer.path)
+        if folder.has_report and folder.report().run.counts.done != info.counts.done:
+            for name in (REPORT_FILE, PAGE_FILE):
+                (writer.path / name).unlink(missing_ok=True)
         return (f"{info.name} has its samples and no numbers: {error}",)
     summary = summary_of(benchmark, writer.records(), info.config.examples)
     if info.status == "interrupted":
@@ -166,15 +179,15 @@ def _write_report(writer: RunWriter, info: RunInfo) -> tuple[str, ...]:
     return ()
 
 
-def _merge_samples(sources: Sequence[RunFolder], target: Path) -> tuple[int, int]:
+def _merge_samples(sources: Sequence[RunFolder], target: Path) -> tuple[int, int, int]:
     """Write samples.jsonl and failures.jsonl, each sample once and in the order of the data;
-    returns how many samples are done, and how many failed."""
+    returns how many samples are done, how many failed, and how many requests the done ones saved."""
     done = _first_lines([run.path / SAMPLES_FILE for run in sources], set())
     failed = _first_lines([run.path / FAILURES_FILE for run in sources], set(done))
     for name, lines in ((SAMPLES_FILE, done), (FAILURES_FILE, failed)):
         if lines or (target / name).exists():
             _write_lines(target / name, sorted(lines.values(), key=lambda place: place.order))
-    return len(done), len(failed)
+    return len(done), len(failed), sum(place.saved for place in done.values())
 
 
 class _Place(NamedTuple):
@@ -184,6 +197,7 @@ class _Place(NamedTuple):
     file: Path
     offset: int
     length: int
+    saved: int
 
 
 def _first_lines(files: Iterable[Path], excluded: set[str]) -> dict[str, _Place]:
@@ -200,7 +214,7 @@ def _first_lines(files: Iterable[Path], excluded: set[str]) -> dict[str, _Place]
                 raise DataError(f"line {number} of {file} is no sample record ({error}); mend or remove it") from error
             order = len(found) if head.position is None else head.position
             if head.id not in excluded:
-                found.setdefault(head.id, _Place(order, file, offset, len(line)))
+                found.setdefault(head.id, _Place(order, file, offset, len(line), head.saved))
             offset += len(line)
     return found
 
@@ -238,9 +252,9 @@ def _merged_info(shards: Sequence[RunInfo], earlier: RunInfo | None, done: int, 
     """`run.json` of the whole run: what its shards, and starts without shards, did and spent."""
     first, all_infos = shards[0], [*([earlier] if earlier else []), *shards]
     parts = [info.shard for info in shards if info.shard is not None]
-    merged = dict(earlier.merged) if earlier else {}
-    own = reduce(lambda left, part: add_usage(left, part, -1), merged.values(), earlier.spent if earlier else {})
-    merged |= {part.text: info.spent for part, info in zip(parts, shards, strict=True)}
+    before = earlier.merged if earlier else {}
+    merged = before | {part.text: _merged_shard(info) for part, info in zip(parts, shards, strict=True)}
+    own = reduce(lambda left, one: add_usage(left, one.spent, -1), before.values(), earlier.spent if earlier else {})
     total = parts[0].samples
     missing = [f"{index}/{parts[0].count}" for index in range(1, parts[0].count + 1)]
     missing = [text for text in missing if text not in merged]
@@ -256,11 +270,11 @@ def _merged_info(shards: Sequence[RunInfo], earlier: RunInfo | None, done: int, 
         finished=max((info.finished or "" for info in all_infos), default="") or None,
         counts=_merged_counts([info.counts for info in shards], total, done, failed),
         command=_without_shard(first.command),
-        spent=reduce(add_usage, merged.values(), own),
+        spent=reduce(add_usage, (one.spent for one in merged.values()), own),
         merged=merged,
         shard=None,
-        reused=_merged_reuse(all_infos),
-        served=_merged_served(all_infos),
+        reused=_merged_reuse(earlier, merged),
+        served=_merged_served(earlier, merged),
         repairs=_distinct(info.repairs for info in all_infos),
         remarks=(*_distinct(info.remarks for info in all_infos), *_different_versions(shards)),
     )
@@ -276,7 +290,7 @@ def _merged_counts(counts: Sequence[Counts], total: int, done: int, failed: int)
         samples=total,
         done=done,
         failed=failed,
-        **{name: add(name) for name in ("sent", "reused", "saved", "prompt_tokens", "completion_tokens")},
+        **{name: add(name) for name in ("sent", "reused", "prompt_tokens", "completion_tokens")},
         seconds=max(one.seconds for one in counts),
         process_memory=max(one.process_memory for one in counts),
         device_memory=max(one.device_memory for one in counts),
@@ -284,28 +298,38 @@ def _merged_counts(counts: Sequence[Counts], total: int, done: int, failed: int)
     )
 
 
-def _merged_reuse(infos: Sequence[RunInfo]) -> ReusedReplies:
-    """Replies that shards found in a store."""
-    reused = [info.reused for info in infos if info.reused.replies]
-    runs: dict[str, int] = {}
-    for one in reused:
-        for name, count in one.runs.items():
-            runs[name] = runs.get(name, 0) + count
+def _merged_shard(info: RunInfo) -> MergedShard:
+    return MergedShard(spent=info.spent, reused=info.reused, served=info.served)
+
+
+def _merged_reuse(earlier: RunInfo | None, merged: Mapping[str, MergedShard]) -> ReusedReplies:
+    """Replies that shards found in a store, and starts without shards."""
+    found = [(one.reused, 1) for one in merged.values()]
+    if earlier:
+        # What it counts includes the shards that it was merged from.
+        found = [(earlier.reused, 1), *((one.reused, -1) for one in earlier.merged.values()), *found]
+    runs: Counter[str] = Counter()
+    for one, sign in found:
+        runs.update({name: sign * count for name, count in one.runs.items()})
     return ReusedReplies(
-        replies=sum(one.replies for one in reused),
-        first=min((one.first for one in reused if one.first), default=""),
-        last=max((one.last for one in reused), default=""),
-        runs=runs,
-        addresses=_distinct(one.addresses for one in reused),
+        replies=sum(sign * one.replies for one, sign in found),
+        first=min((one.first for one, _ in found if one.first), default=""),
+        last=max((one.last for one, _ in found), default=""),
+        runs={name: count for name, count in runs.items() if count > 0},
+        addresses=_distinct(one.addresses for one, _ in found),
     )
 
 
-def _merged_served(infos: Sequence[RunInfo]) -> Mapping[str, tuple[ServedIdentity, ...]]:
+def _merged_served(earlier: RunInfo | None, merged: Mapping[str, MergedShard]) -> dict[str, tuple[ServedIdentity, ...]]:
     """What servers reported, by role: an entry more where the machines were not served alike."""
-    served: dict[str, tuple[ServedIdentity, ...]] = {}
-    for info in infos:
-        for role, starts in info.served.items():
-            served[role] = reduce(append_served, starts, served.get(role, ()))
+    served = dict(earlier.served) if earlier else {}
+    for text, shard in merged.items():
+        known = earlier.merged.get(text, MergedShard()) if earlier else MergedShard()
+        for role, starts in shard.served.items():
+            before = known.served.get(role, ())
+            grown = (now.beyond(then) for now, then in zip(starts, before, strict=False))
+            new = (*(one for one in grown if one), *starts[len(before) :])
+            served[role] = reduce(append_served, new, served.get(role, ()))
     return served
 
 

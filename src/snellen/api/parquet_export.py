@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.api.results import GroupScores, Run, SampleResult
 from snellen.core.atomic_write import atomic_file, modification_stamp
-from snellen.core.errors import UsageError, storage_errors
+from snellen.core.errors import DataError, UsageError, storage_errors
 from snellen.core.run import RunInfo
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE
 
@@ -208,8 +208,13 @@ def _write_rows(target: Path, schema: pyarrow.Schema, rows: list[dict[str, Any]]
 
     table = pa.Table.from_pylist(rows, schema)
     if target.is_file():
-        with storage_errors("read", target):
-            earlier = parquet.read_table(target)
+        try:
+            with storage_errors("read", target):
+                earlier = parquet.read_table(target)
+        except pa.ArrowInvalid as error:
+            raise DataError(
+                f"{target} is no Parquet file ({error}); remove it, and export all of its runs again"
+            ) from error
         if earlier.schema.equals(schema):
             is_written = compute.is_in(earlier["run"], value_set=compute.unique(table["run"]))
             others = earlier.filter(compute.invert(is_written))

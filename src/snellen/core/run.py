@@ -192,6 +192,14 @@ def _iso(seconds: float | None) -> str:
         return ""
 
 
+class MergedShard(Struct, frozen=True, omit_defaults=True):
+    """What a shard had when it was merged: a part of the fields of this name of the whole run."""
+
+    spent: dict[str, RoleUsage] = {}
+    reused: ReusedReplies = ReusedReplies()
+    served: dict[str, tuple[ServedIdentity, ...]] = {}
+
+
 class RunInfo(Struct, frozen=True, omit_defaults=True):
     """`run.json`."""
 
@@ -234,9 +242,8 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     """Why the latest start ended early: budget spent, too many failures, a stop rule."""
     shard: RunShard | None = None
     """The part of the run whose samples are in this folder; None: all of them."""
-    merged: dict[str, dict[str, RoleUsage]] = {}
-    """The shards that were merged into this folder (`3/8`), with what each had spent by role. It is
-    part of `spent`."""
+    merged: dict[str, MergedShard] = {}
+    """The shards that were merged into this folder (`3/8`)."""
 
 
 class Report(Struct, frozen=True, omit_defaults=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 COMPARED_FACTS = ("id", "root", "owned_by", "max_model_len")
 """Fields of a listing that distinguish models. Not `created`: vLLM and llama.cpp report the time of
@@ -39,6 +39,14 @@ class ServedIdentity(Struct, frozen=True, omit_defaults=True):
 
     def __bool__(self) -> bool:
         return bool(self.listed or self.models or self.fingerprints or self.packages)
+
+    def beyond(self, earlier: ServedIdentity) -> ServedIdentity | None:
+        """What this report counts beyond an earlier state of it; None if nothing."""
+        models = _more(self.models, earlier.models)
+        fingerprints = _more(self.fingerprints, earlier.fingerprints)
+        if not models and not fingerprints:
+            return None
+        return structs.replace(self, models=models, fingerprints=fingerprints)
 
     def merge(self, later: ServedIdentity) -> ServedIdentity:
         """Merge with a later report; counts are added."""
@@ -122,3 +130,7 @@ def _names_with_counts(counts: Mapping[str, int]) -> str:
 def _add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     names = dict.fromkeys([*first, *second])
     return {name: first.get(name, 0) + second.get(name, 0) for name in names}
+
+
+def _more(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    return {name: more for name, count in counts.items() if (more := count - before.get(name, 0)) > 0}

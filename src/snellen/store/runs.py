@@ -31,6 +31,7 @@ from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, 
 from snellen.core.missing_file import missing_file
 from snellen.core.record import KEPT, Pass, Record, Repeat, credits_empty_reply, is_drawn
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
+from snellen.core.shard import find_shard_folders
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
@@ -147,6 +148,8 @@ def find_runs(path: Path | str) -> list[RunFolder]:
     if not path.exists():
         raise UsageError(f"no run in {path}: {missing_file(path, 'file or folder')}")
     if not folders:
+        if path.is_dir() and find_shard_folders(path):
+            raise UsageError(f"no run in {path}, but shards of runs: join them with: snellen merge {path}")
         raise UsageError(
             f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}; name the folder "
             f"that a run was written to, or make one with: snellen run ... --out {path}"

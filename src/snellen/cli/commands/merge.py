@@ -30,8 +30,10 @@ def main(options: Options) -> int:
 
     out = options.out
     if out is None:
-        if len(options.folders) > 1 or RunShard.of_folder(Path(options.folders[0])):
+        if len(options.folders) > 1:
             raise UsageError("several folders are merged into one: name it with --out")
+        if RunShard.of_folder(Path(options.folders[0])):
+            raise UsageError(f"{options.folders[0]} is one shard: name the folder of the whole run with --out")
         out = options.folders[0]
     merged = merge_shards(options.folders, out)
     runs = [one.run for one in merged.runs]

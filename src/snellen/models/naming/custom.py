@@ -113,7 +113,8 @@ def load_file(path: str | Path) -> LoadedFile:
     try:
         source = file.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
+        advice = "; consent to code names the commit by its 40 digits" if "@" in str(path) else ""
+        raise UsageError(f"cannot read {file}: {error.strerror or error}{advice}") from error
     digest = hashlib.sha256(source).hexdigest()
     module = _import(file, digest)
     loaded = LoadedFile(LoadedModels(), {})
