@@ -456,7 +456,10 @@ def _task_facts(name: str, cls: Any) -> dict[str, Any]:
     urls = getattr(cls, "DATASET_URL", None)
     url = urls.get(name, "") if isinstance(urls, Mapping) else ""
     where = url if isinstance(url, str) and url else f"{name}.tsv" if "video" not in modality else ""
-    return {"name": name, "modality": modality, "kind": kind, "data": where, "needs": [], "broken": ""}
+    sums = getattr(cls, "DATASET_MD5", None)
+    checksum = str(sums.get(name) or "") if isinstance(sums, Mapping) else ""
+    described = {"name": name, "modality": modality, "kind": kind, "data": where, "needs": [], "broken": ""}
+    return {**described, "checksum": checksum} if checksum else described
 
 
 def _judge_name(task: str, dataset: Any, tool: VLMEvalKit) -> str:
