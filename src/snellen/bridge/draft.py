@@ -66,7 +66,11 @@ def write_draft(name: str, about: str, spec: str, folder: Path) -> list[Path]:
         raise UsageError(f"--from {spec}: expected a benchmark of another tool: {tools}")
     name = name.removesuffix(".toml")
     home, tests = benchmark_folders(name, about, folder)
-    seen = look_at(open_named(peer_name.peer, peer_name.task, given), peer_name.peer)
+    opened = open_named(peer_name.peer, peer_name.task, given)
+    try:
+        seen = look_at(opened, peer_name.peer)
+    finally:
+        opened.session.close()
     layout, columns = draft_layout(seen)
     files = {
         home / f"{name}.toml": draft_entry(seen),
@@ -174,10 +178,10 @@ def _template(row: ReadRow) -> dict[str, str]:
     before, found, after = row.text.partition(row.question)
     if not found or before.count("\n"):
         return {}
-    found_options = {"hint": "", "question": f"{before}{{question}}"}
-    lines = after.splitlines()
+    strings = {"question": f"{before}{{question}}"}
+    lines = [line.rstrip() for line in after.splitlines()]
     if not row.options:
-        return {**found_options, "open": after.strip("\n"), "yes_no": after.strip("\n"), "unlisted": after.strip("\n")}
+        return {**strings, "open": after.strip("\n"), "yes_no": after.strip("\n"), "unlisted": after.strip("\n")}
     first_label, first = next(iter(row.options.items()))
     place = next((at for at, line in enumerate(lines) if line.endswith(first) and first_label in line), None)
     if place is None:
@@ -185,7 +189,7 @@ def _template(row: ReadRow) -> dict[str, str]:
     head = lines[place][: len(lines[place]) - len(first)].replace(first_label, "{label}")
     rest = lines[place + len(row.options) :]
     return {
-        **found_options,
+        **strings,
         "options": "\n".join(line for line in lines[:place] if line),
         "option": f"{head}{{text}}",
         "choose": "\n".join(rest),
@@ -290,6 +294,7 @@ def _made_up_gold(held: str, row: ReadRow, number: int) -> str:
 # The set -----------------------------------------------------------------------------------------
 
 
+_HELPERS = "specs.quoted_images"
 _SPEC = '''"""{task}, judged by {tool}. Fill in what is in capitals, then `python -m tests.differential --write`."""
 
 from __future__ import annotations
@@ -303,18 +308,27 @@ SPECS = (
 '''
 _SCORERS = {
     "vlmevalkit": """class_set(
-        "{name}", "{task}", "MODULE, CLASS.evaluate", CASES, metrics={{"accuracy": {headline}}}
+        "{name}",
+        "{task}",
+        "MODULE, CLASS.evaluate",
+        CASES,
+        metrics={{"accuracy": {headline}}},
     ),""",
     "lmms-eval": """lmms_eval_set(
-        "{name}", "MODULE/utils.py", "PROCESS_RESULTS", CASES, {metric}, {{"accuracy": ({metric}, "mean")}}
+        "{name}",
+        "MODULE/utils.py",
+        "PROCESS_RESULTS",
+        CASES,
+        {metric},
+        {{"accuracy": ({metric}, "mean")}},
     ),""",
 }
 """By tool, what makes a set that its scorer judges; it stands in specs/quoted_images.py."""
 _CASES = {
-    "yes_no": ("specs.yes_no import yes_no_cases", "yes_no_cases(COLUMNS)"),
-    "open": ("specs.open_answers import cells_of, one, open_cases", "open_cases(cells_of(one), QUESTIONS)"),
-    "listed": ("specs.quoted_images import choice_cases, listed_row", "choice_cases(listed_row({column}))"),
-    None: ("specs.choices import choice_cases, table_row", "choice_cases(table_row())"),
+    "yes_no": ({"specs.yes_no": "yes_no_cases"}, "yes_no_cases(COLUMNS)"),
+    "open": ({"specs.open_answers": "cells_of, one", "styles_open": "open_cases"}, "open_cases(cells_of(one), POOL)"),
+    "listed": ({"specs.choices": "choice_cases", _HELPERS: "listed_row"}, "choice_cases(listed_row({column}))"),
+    None: ({"specs.choices": "choice_cases, table_row"}, "choice_cases(table_row())"),
 }
 
 
@@ -323,16 +337,16 @@ def draft_spec(name: str, tool: str, seen: SeenTask, columns: Sequence[str]) -> 
     kind = seen.facts.kind or _one({one.kind for one in seen.samples})
     column = next((column for column in columns if column.lower() in OPTION_LISTS), None)
     needs, cases = _CASES[kind if kind in ("yes_no", "open") else "listed" if column else None]
-    imports = [f"from tests.differential.{needs}"]
+    needs = dict(needs)
     call = f"# a Spec whose oracle calls the scorer of {seen.facts.task} in {PEERS[tool]}"
     if tool in _SCORERS:
-        imports.append(f"from tests.differential.specs.quoted_images import {_SCORERS[tool].partition('(')[0]}")
+        needs[_HELPERS] = ", ".join(sorted({_SCORERS[tool].partition("(")[0], *needs.get(_HELPERS, "").split()}))
         headline, metric = _quote(seen.facts.headline), _quote(next(iter(seen.facts.metrics), ""))
         call = _SCORERS[tool].format(name=name, task=seen.facts.task, headline=headline, metric=metric)
     return _SPEC.format(
         task=seen.facts.task,
         tool=PEERS[tool],
-        imports="\n".join(imports),
+        imports="\n".join(f"from tests.differential.{module} import {names}" for module, names in needs.items()),
         cases=cases.format(column=_quote(column)),
         call=call,
     )
