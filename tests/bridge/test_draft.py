@@ -46,7 +46,7 @@ def test_three_files_say_what_the_tool_says_and_copy_no_row(checkout: Path) -> N
     assert [row["index"] for row in rows] == ["0", "1", "2"]
     assert not any(colour in layout.read_text() for colour in ("red", "green", "blue", "white"))
     ast.parse(spec.read_text())
-    assert 'class_set(\n        "colour-quiz", "plain"' in spec.read_text()
+    assert 'class_set(\n        "colour-quiz",\n        "plain",' in spec.read_text()
     with pytest.raises(UsageError, match="is there already"):
         write_draft("colour-quiz", "perception", "vlmevalkit/plain", checkout)
 

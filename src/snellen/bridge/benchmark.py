@@ -136,7 +136,7 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
     _refuse(name, PEERS[peer], variant)
     options = _resolve(name, variant.options)
     has_judge = variant.judges > 0
-    asked = _asked(options, has_judge)
+    asked = _tool_options(options, has_judge)
     opened = open_named(peer, task, variant.options, has_judge)
     facts, hello = opened.facts, opened.session.hello
     version = hello.version + (f" ({hello.commit[:8]})" if hello.commit else "")
@@ -173,7 +173,7 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
     )
 
 
-def _asked(options: Mapping[str, str], has_judge: bool) -> dict[str, str]:
+def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]:
     """What the tool is told of the options."""
     asked = {key: value for key, value in options.items() if key in TASK_OPTIONS and value != TASK_OPTIONS[key][0]}
     return {**asked, "judge": "yes" if has_judge else "no"}
@@ -183,7 +183,7 @@ def open_named(peer: str, task: str, given: Mapping[str, str], has_judge: bool =
     """The task with the options of a name. Raises UsageError."""
     options = _resolve(f"{peer}/{task}", given)
     place = tuple(sorted((key, value) for key, value in options.items() if key in PLACE_OPTIONS))
-    return open_task(peer, task, tuple(sorted(_asked(options, has_judge).items())), place)
+    return open_task(peer, task, tuple(sorted(_tool_options(options, has_judge).items())), place)
 
 
 @functools.cache

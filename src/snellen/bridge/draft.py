@@ -169,7 +169,13 @@ def _prompt_lines(seen: SeenTask) -> list[str]:
     said = f"# asks {same} of the first {len(rows)} questions in the tool's words"
     if not same:
         return ["", f"{said}; its form is:", *_form(seen.samples)]
-    own = {name: value for name, value in template.items() if getattr(DEFAULT_TEMPLATE, name) != value}
+    kind = seen.facts.kind or _one({one.kind for one in seen.samples})
+    others = {"open", "yes_no", "unlisted"} - {{"choice": "unlisted"}.get(str(kind), str(kind))}
+    own = {
+        name: value
+        for name, value in template.items()
+        if getattr(DEFAULT_TEMPLATE, name) != value and name not in others
+    }
     return ["", said, *(["[prompt]"] if own else []), *(f"{name} = {_quote(value)}" for name, value in own.items())]
 
 
@@ -257,12 +263,12 @@ def draft_layout(seen: SeenTask) -> tuple[str, tuple[str, ...]]:
     writer.writerow([*columns, *lacking])
     for number in range(ROWS):
         like = seen.samples[number % len(seen.samples)]
-        cells = [_made_up(column, like, number) for column in columns]
+        cells = [_invent_cell(column, like, number) for column in columns]
         writer.writerow([*cells, *(_PNG if kind == "image" else f"made-up-{number}" for kind in lacking)])
     return file.getvalue(), tuple(columns)
 
 
-def _made_up(column: str, like: SampleData, number: int) -> str:
+def _invent_cell(column: str, like: SampleData, number: int) -> str:
     """A cell in the form of one of this column, with other words."""
     row, held = read_row(like), str(like.row.get(column, ""))
     count = len(row.options)
@@ -275,13 +281,13 @@ def _made_up(column: str, like: SampleData, number: int) -> str:
     if column.lower() in OPTION_LISTS:
         return json.dumps(list(_TEXTS[: count or 4])) if count <= len(_TEXTS) else ""
     if column.lower() in GOLD_COLUMNS:
-        return _made_up_gold(held, row, number)
+        return _invent_gold(held, row, number)
     if held.lstrip("-").replace(".", "", 1).isdigit():
         return str(number)
     return f"{column} {number % 2 + 1}" if held else ""
 
 
-def _made_up_gold(held: str, row: ReadRow, number: int) -> str:
+def _invent_gold(held: str, row: ReadRow, number: int) -> str:
     labels = list(row.options)
     if not labels:
         return {"yes": "Yes", "no": "No"}.get(held.strip().lower(), "made up")
