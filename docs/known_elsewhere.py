@@ -27,10 +27,11 @@ checkouts of both, without running them, by
 python tests/benchmarks/list_names_elsewhere.py VLMEVALKIT_CHECKOUT LMMS_EVAL_CHECKOUT
 ```
 
-which also prints every unknown name. A name counts as known if `snellen info NAME` says which benchmark or model it is
-here, however it is spelt: case, hyphens, underscores and blanks make no difference where one name alone is meant. A
-*benchmark* below is a class or data set of VLMEvalKit's, and a folder of tasks of lmms-eval's; it is known in part if
-some of its splits, prompts or settings have no name here. What each name means in both tools is in
+which also prints every unknown name. A name is *native* if `snellen info NAME` says which benchmark of Snellen's own it
+is, however it is spelt: case, hyphens, underscores and blanks make no difference where one name alone is meant. The
+others are run *over the bridge*, by the tool's own code ([Benchmarks of other tools](bridge.md)), where its catalogue
+lists them. A *benchmark* below is a class or data set of VLMEvalKit's, and a folder of tasks of lmms-eval's; it is
+native in part if some of its splits, prompts or settings have no name here. What each name means in both tools is in
 `tests/benchmarks/names_elsewhere.tsv` and `tests/models/names_elsewhere.tsv`.
 """
 
@@ -47,34 +48,45 @@ def page() -> str:
 
 
 def _counts(tools: Mapping[str, Any]) -> Iterator[str]:
-    columns = "tool commit of benchmarks known in_part unknown names known models open_here say_why_not unknown"
-    yield f"| {' | '.join(columns.split()).replace('_', ' ')} |"
-    yield "| --- | --- | --- |" + " ---: |" * 10
+    columns = "tool commit of benchmarks native in_part bridge_alone unknown names native bridge_alone unknown"
+    yield f"| {' | '.join(f'{columns} models open_here say_why_not unknown'.split()).replace('_', ' ')} |"
+    yield "| --- | --- | --- |" + " ---: |" * 13
     for tool, read in tools.items():
         counts = [_split(one) for one in read["benchmarks"].values()]
-        whole = sum(not unknown for _, unknown in counts)
-        none = sum(not known for known, _ in counts)
-        names = sum(map(sum, counts))
+        kinds = [_kind(one) for one in counts]
+        numbers = [len(counts), *(kinds.count(kind) for kind in ("native", "part", "bridge", "unknown"))]
+        numbers += [sum(map(sum, counts)), *(sum(one[place] for one in counts) for place in range(3))]
         reasons, missing = len(read["models_with_reason"]), len(read["models_without_reason"])
-        numbers = [len(counts), whole, len(counts) - whole - none, none, names, sum(known for known, _ in counts)]
         numbers += [read["models"], read["models"] - reasons - missing, reasons, missing]
         link = f"[`{read['commit'][:8]}`]({REPOSITORIES[tool]}/tree/{read['commit']})"
         yield f"| {tool} | {link} | {read['commit_date']} | {' | '.join(map(str, numbers))} |"
     yield ""
 
 
+def _kind(counts: tuple[int, int, int]) -> str:
+    """How a benchmark is known, by its names: native, over the bridge, unknown."""
+    native, bridged, unknown = counts
+    if native:
+        return "part" if bridged or unknown else "native"
+    return "bridge" if bridged else "unknown"
+
+
 def _benchmarks(tool: str, benchmarks: Mapping[str, str]) -> Iterator[str]:
     counts = {name: _split(text) for name, text in benchmarks.items()}
+    of_kind = {kind: [name for name in counts if _kind(counts[name]) == kind] for kind in ("unknown", "bridge", "part")}
     yield f"## Benchmarks of {tool}"
     yield ""
     yield "Unknown, with how many names each has there:"
     yield ""
-    yield _list({name: str(unknown) for name, (known, unknown) in counts.items() if not known})
+    yield _list({name: str(counts[name][2]) for name in of_kind["unknown"]})
     yield ""
-    yield "Known in part, with how many of how many names are known:"
+    yield "Over the bridge alone, with how many names each has there:"
     yield ""
-    part = {name: f"{known} of {known + unknown}" for name, (known, unknown) in counts.items() if known and unknown}
-    yield _list(part)
+    yield _list({name: str(sum(counts[name])) for name in of_kind["bridge"]})
+    yield ""
+    yield "Native in part, with how many of how many names are native:"
+    yield ""
+    yield _list({name: f"{counts[name][0]} of {sum(counts[name])}" for name in of_kind["part"]})
     yield ""
 
 
@@ -94,6 +106,6 @@ def _models(tool: str, read: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _split(text: str) -> tuple[int, int]:
-    known, unknown = map(int, text.split())
-    return known, unknown
+def _split(text: str) -> tuple[int, int, int]:
+    native, bridged, unknown = map(int, text.split())
+    return native, bridged, unknown

@@ -8,7 +8,8 @@ docs/known-elsewhere.md. The checkouts are read, never run: names stand in class
 
 Columns of benchmarks: the tool, the name, how the question is asked there (the type of question and `ranking` or
 `generation`), the split or data, and the benchmark that the name means here with its options: empty where there is
-none, `none: ` and the reason for a table that is fetched by hand. Of models: the tool, the name, and the model that it
+none, `none: ` and the reason for a table that is fetched by hand, `bridge: ` and the name by which the tool's own code
+runs it here. Of models: the tool, the name, and the model that it
 opens here, or `none: ` and the reason.
 """
 
@@ -25,6 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from snellen.benchmarks.declaration.peers import known_elsewhere
 from snellen.benchmarks.declaration.registry import builtin_suites, open_benchmark
 from snellen.core.errors import NotHere, UsageError
 from snellen.models.naming.catalog import find_entry
@@ -36,7 +38,7 @@ MODELS = Path(__file__).parents[1] / "models" / "names_elsewhere.tsv"
 PAGE_DATA = Path(__file__).parents[2] / "docs" / "data" / "known_elsewhere.json"
 COLUMNS = ("tool", "name", "asks", "data", "here")
 MODEL_COLUMNS = ("tool", "name", "here")
-NONE, SUITE = "none: ", "suite "
+NONE, SUITE, BRIDGE = "none: ", "suite ", "bridge: "
 _TABLES = ("DATASET_URL", "DATASET_URL_MODELSCOPE", "DATASET_SETS", "DATASET_FILES")
 
 
@@ -165,6 +167,9 @@ def here(name: str) -> str:
     except NotHere as error:
         return f"{NONE}{error}"
     except UsageError as error:
+        bridged = known_elsewhere(name)
+        if bridged:
+            return f"{BRIDGE}{', '.join(f'{peer}/{task}' for peer, task in bridged.items())}"
         return "" if "unknown" in str(error) else f"error: {error}"
     plain = opened(made.name).parameters
     told = {key: value for key, value in made.parameters.items() if plain.get(key) != value}
@@ -212,13 +217,14 @@ def summary(checkout: Path, rows: Iterable[tuple[Elsewhere, str]], models: Mappi
     """What the page says of one tool: how many names are known here, and which are not."""
     families = dict[str, list[int]]()
     for row, meant in rows:
-        families.setdefault(row.family or row.name, [0, 0])[0 if meant and not meant.startswith(NONE) else 1] += 1
+        kind = 1 if meant.startswith(BRIDGE) else 2 if not meant or meant.startswith(NONE) else 0
+        families.setdefault(row.family or row.name, [0, 0, 0])[kind] += 1
     show = ["git", "-C", str(checkout), "show", "-s", "--format=%H %cs"]
     commit, date = subprocess.run(show, check=True, capture_output=True, text=True).stdout.split()
     return {
         "commit": commit,
         "commit_date": date,
-        # Names that are known and unknown, by benchmark.
+        # Names of Snellen's own, names over the bridge alone, and unknown ones, by benchmark.
         "benchmarks": {name: " ".join(map(str, families[name])) for name in sorted(families, key=str.lower)},
         "models": len(models),
         "models_without_reason": sorted(name for name, meant in models.items() if not meant),

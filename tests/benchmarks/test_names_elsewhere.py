@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 import pytest
-from list_names_elsewhere import COLUMNS, NONE, SUITE, TARGET, here, opened
+from list_names_elsewhere import BRIDGE, COLUMNS, NONE, SUITE, TARGET, here, opened
 
 from snellen.benchmarks.declaration.registry import data_facts, list_benchmarks, open_benchmark
 from snellen.core.benchmark import final_summary
@@ -30,7 +30,7 @@ def _rows() -> list[Row]:
 
 
 ROWS = _rows()
-KNOWN = [row for row in ROWS if row.here and not row.here.startswith((NONE, SUITE))]
+KNOWN = [row for row in ROWS if row.here and not row.here.startswith((BRIDGE, NONE, SUITE))]
 SPLITS = {"dev": "val", "validation": "val", "testmini": "mini", "all": "test"}
 OTHER_SPLIT = {
     # The name means a group, or the published file holds the answers of another split.
