@@ -336,6 +336,7 @@ _FLAGS = (
     Flag("--publish", "publish the scores", is_switch=True),
     Flag("--withdraw", "take a submission, or the numbers of a source, off its board", "ID"),
     Flag("--list", "list what can be named here, and do nothing else", is_switch=True),
+    Flag("--from", "benchmarks of another tool: vlmevalkit, lmms-eval, inspect", "TOOL"),
     Flag("--title", "a title for readers", "TEXT"),
     Flag("--description", "a sentence or paragraph for readers", "TEXT"),
     Flag("--seal-key", "file of the key that encrypts hidden answers", "FILE"),

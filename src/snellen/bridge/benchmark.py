@@ -136,10 +136,8 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
     _refuse(name, PEERS[peer], variant)
     options = _resolve(name, variant.options)
     has_judge = variant.judges > 0
-    asked = {key: value for key, value in options.items() if key in TASK_OPTIONS and value != TASK_OPTIONS[key][0]}
-    asked["judge"] = "yes" if has_judge else "no"
-    place = tuple(sorted((key, value) for key, value in options.items() if key in PLACE_OPTIONS))
-    opened = open_task(peer, task, tuple(sorted(asked.items())), place)
+    asked = _tool_options(options, has_judge)
+    opened = open_named(peer, task, variant.options, has_judge)
     facts, hello = opened.facts, opened.session.hello
     version = hello.version + (f" ({hello.commit[:8]})" if hello.commit else "")
     identity = {"version": version, "data": facts.digest, **asked}
@@ -173,6 +171,19 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         max_new_tokens=longest,
         notice="; ".join(facts.notes),
     )
+
+
+def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]:
+    """What the tool is told of the options."""
+    asked = {key: value for key, value in options.items() if key in TASK_OPTIONS and value != TASK_OPTIONS[key][0]}
+    return {**asked, "judge": "yes" if has_judge else "no"}
+
+
+def open_named(peer: str, task: str, given: Mapping[str, str], has_judge: bool = False) -> BridgedTask:
+    """The task with the options of a name. Raises UsageError."""
+    options = _resolve(f"{peer}/{task}", given)
+    place = tuple(sorted((key, value) for key, value in options.items() if key in PLACE_OPTIONS))
+    return open_task(peer, task, tuple(sorted(_tool_options(options, has_judge).items())), place)
 
 
 @functools.cache

@@ -47,6 +47,10 @@ class ListedTask(Struct, frozen=True, omit_defaults=True):
     judged: bool | None = None
     needs: tuple[str, ...] = ()
     data: str = ""
+    checksum: str = ""
+    """MD5 of the file at that address."""
+    split: str = ""
+    """Of the data set on the hub."""
     broken: str = ""
 
     def wants(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ Arguments of a job:
     file      module of the class, below vlmeval/dataset
     classes   its name, and those of the classes that it is made of before it
     metric    "alone": the number that a row evaluated by itself returns, times `factor`; {split} in
-              it is the row's cell. Without it the column `hit` or `correct` of the table that the
+              it is the row's cell. Without it the column `hit`, `correct` or `score` of the table that the
               evaluation leaves is the verdict
     fillers   further rows (cells and a reply) beside the one, for "alone"
     scale     factor of the numbers that it returns
@@ -35,7 +35,7 @@ import vlmevalkit as base
 
 FILES: dict[str, Any] = {}
 ANSWERED = "answered.xlsx"
-VERDICTS = ("hit", "correct")
+VERDICTS = ("hit", "correct", "score")
 
 
 def path_beside(path: str, suffix: str = "", target_format: str = "") -> str:

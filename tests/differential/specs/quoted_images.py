@@ -62,7 +62,7 @@ def _turn(columns: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {name: value[number % len(value)] if isinstance(value, tuple) else value for name, value in columns.items()}
 
 
-def _vlmevalkit(benchmark: str, dataset: str, where: str, cases: Any, **given: Any) -> Spec:
+def class_set(benchmark: str, dataset: str, where: str, cases: Any, **given: Any) -> Spec:
     """A set judged by the class that scores `dataset`, with cases of a layout of its own."""
     return Spec(
         name=f"{benchmark.replace(':', '@')}.vlmevalkit",
@@ -76,10 +76,10 @@ def _vlmevalkit(benchmark: str, dataset: str, where: str, cases: Any, **given: A
 
 MEMORY = replace(VLMEVALKIT, script="vlmevalkit_memory")
 """Its classes over tables in memory, which evaluate every row by itself in no time."""
-_MCQ = ("ImageMCQDataset",)
+IMAGE_MCQ = ("ImageMCQDataset",)
 
 
-def _memory(
+def memory_set(
     benchmark: str,
     dataset: str,
     file: str,
@@ -93,7 +93,7 @@ def _memory(
     **given: Any,
 ) -> Spec:
     """A set judged by a class of VLMEvalKit out of its module."""
-    return _vlmevalkit(
+    return class_set(
         benchmark,
         dataset,
         where or f"vlmeval/dataset/{file}, {classes[-1]}.evaluate",
@@ -105,8 +105,8 @@ def _memory(
     )
 
 
-def _spatial(benchmark: str, dataset: str, cells: Cells, pool: tuple[Choice, ...], **metrics: str) -> Spec:
-    return _vlmevalkit(
+def spatial_set(benchmark: str, dataset: str, cells: Cells, pool: tuple[Choice, ...], **metrics: str) -> Spec:
+    return class_set(
         benchmark,
         dataset,
         _SPATIAL,
@@ -128,11 +128,11 @@ _PUZZLES = {"category": KINDS, "difficulty": LEVELS}
 def _puzzles(benchmark: str, dataset: str, cases: Any, fillers: tuple[Mapping[str, str], ...]) -> Spec:
     """A set whose rows are evaluated one by one, each beside wrong ones of every group."""
     cells = {"question": "q", "options": "['u', 'v', 'w', 'x']", "answer": "A" if benchmark[0] == "v" else "u"}
-    return _memory(
+    return memory_set(
         benchmark,
         dataset,
         "image_mcq.py",
-        (*_MCQ, dataset),
+        (*IMAGE_MCQ, dataset),
         cases,
         {"accuracy": "acc/0"},
         leads="acc/0",
@@ -322,14 +322,14 @@ def lmms_eval_set(
 
 
 SPECS = (
-    _spatial(
+    spatial_set(
         "embspatialbench",
         "EmbSpatialBench",
         listed_row(data_source=("mp3d", "ai2thor", "scannet"), relation=("close", "far")),
         pools.SPACE,
         **{"data_source/mp3d": "mp3d_accuracy", "data_source/scannet": "scannet_accuracy"},
     ),
-    _vlmevalkit(
+    class_set(
         "erqa",
         "ERQA",
         "vlmeval/dataset/erqa.py, ERQADataset.evaluate",
@@ -338,17 +338,17 @@ SPECS = (
         metrics={"accuracy": "Accuracy (%)/0"},
         headline="Accuracy (%)/0",
     ),
-    _memory(
+    memory_set(
         "3dsrbench",
         "3DSRBench",
         "image_mcq.py",
-        (*_MCQ, "_3DSRBench"),
+        (*IMAGE_MCQ, "_3DSRBench"),
         _flipped_cases,
         {"flip_circular_accuracy": "Overall/3", "accuracy": "Overall/0"},
         leads="Overall/3",
         scale=100,
     ),
-    _memory(
+    memory_set(
         "mindcube",
         "MindCubeBench_tiny_raw_qa",
         "mindcubebench.py",
@@ -370,7 +370,7 @@ SPECS = (
         choice_cases(written_row("input_prompt", category=("rotation", "among")), pools.BRICKS),
         {"accuracy": "mean"},
     ),
-    _memory(
+    memory_set(
         "omnispatial",
         "OmniSpatialBench",
         "omnispatialbench.py",
@@ -410,11 +410,11 @@ SPECS = (
         choice_cases(listed_row(by_text=True, category=PATTERNS), pools.GENERATOR),
         tuple({"category": kind} for kind in PATTERNS),
     ),
-    _memory(
+    memory_set(
         "visonlyqa",
         "VisOnlyQA-VLMEvalKit",
         "image_mcq.py",
-        _MCQ,
+        IMAGE_MCQ,
         choice_cases(_table(split="Eval_Real", category=("geometry__length", "geometry__angle")), pools.LETTERS),
         {"accuracy": "Overall", "category/geometry__angle": "geometry__angle"},
         leads="Overall",
@@ -436,7 +436,7 @@ SPECS = (
         _four_cases,
         {"group_accuracy": "G_Acc", "question_accuracy": "Q_Acc", "image_accuracy": "I_Acc", "accuracy": "Acc"},
     ),
-    _memory(
+    memory_set(
         "corecognition",
         "CoreCognition",
         "image_vqa.py",
@@ -446,17 +446,17 @@ SPECS = (
         leads="Overall",
         close=0.005,
     ),
-    _memory(
+    memory_set(
         "omnimedvqa",
         "OmniMedVQA",
         "image_mcq.py",
-        (*_MCQ, "OmniMedVQA"),
+        (*IMAGE_MCQ, "OmniMedVQA"),
         choice_cases(_table(category=("Modality Recognition", "Lesion Grading")), pools.MEDICINE),
         {"accuracy": "Overall"},
         leads="Overall",
         scale=100,
     ),
-    _memory(
+    memory_set(
         "countbench",
         "CountBenchQA",
         "image_vqa.py",
@@ -467,22 +467,22 @@ SPECS = (
         metric="accuracy",
         factor=0.01,
     ),
-    _memory(
+    memory_set(
         "vlmsareblind",
         "VLMBlind",
         "image_mcq.py",
-        (*_MCQ, "VLMBlind"),
+        (*IMAGE_MCQ, "VLMBlind"),
         _blind_cases,
         {f"task/{task}": task for task, *_ in BLIND},
         leads="",
         metric="{task}",
         scale=100,
     ),
-    _memory(
+    memory_set(
         "xlrs-bench",
         "XLRS-Bench-lite",
         "image_mcq.py",
-        (*_MCQ, "XLRSBench"),
+        (*IMAGE_MCQ, "XLRSBench"),
         _area_cases,
         {"mean_of_tasks": "Overall macro", "accuracy": "Overall micro"},
         leads="Overall macro",

@@ -39,7 +39,7 @@ Columns = Callable[[int, bool], tuple[str, Mapping[str, Any]]]
 """Id and cells of a row, by its number and by whether its answer is yes."""
 
 
-def _cases(columns: Columns) -> Callable[[], Iterator[Case]]:
+def yes_no_cases(columns: Columns) -> Callable[[], Iterator[Case]]:
     """Every style of reply to questions whose answers are yes and no in turn, twice over."""
 
     def cases() -> Iterator[Case]:
@@ -132,29 +132,29 @@ SPECS = (
         "vlmevalkit",
         VLMEVALKIT,
         _YORN,
-        _cases(_pope),
+        yes_no_cases(_pope),
         {"dataset": "POPE"},
         f1_pooled="Overall/Overall",
     ),
-    _set("pope", "authors", "official", POPE_AUTHORS, "evaluate.py", _cases(_pope), {}, f1="mean"),
+    _set("pope", "authors", "official", POPE_AUTHORS, "evaluate.py", yes_no_cases(_pope), {}, f1="mean"),
     _set(
         "pope",
         "llava",
         "official",
         POPE_LLAVA,
         "llava/eval/eval_pope.py, eval_pope",
-        _cases(_pope),
+        yes_no_cases(_pope),
         {"script": "llava"},
         f1="mean",
     ),
-    _set("amber", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, _cases(_amber), {"dataset": "AMBER"}),
+    _set("amber", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, yes_no_cases(_amber), {"dataset": "AMBER"}),
     _set(
         "hallusionbench",
         "vlmevalkit",
         "vlmevalkit",
         VLMEVALKIT,
         _YORN,
-        _cases(_hallusion),
+        yes_no_cases(_hallusion),
         {
             "dataset": "HallusionBench",
             "leads": ["mean of three", ["Overall/aAcc", "Overall/fAcc", "Overall/qAcc"], 1 / 3],

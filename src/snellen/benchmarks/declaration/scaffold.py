@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from snellen.benchmarks.declaration.registry import family_folders, is_registered
@@ -74,18 +75,11 @@ def write_new_benchmark(name: str, about: str, folder: Path) -> list[Path]:
     """
     has_code = not name.endswith(_TOML)
     name = name.removesuffix(_TOML)
-    if about not in family_folders():
-        raise UsageError(f"{about}: expected one of the folders of benchmarks: {', '.join(family_folders())}")
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"benchmark {name!r}: expected lower-case letters and digits, with hyphens between "
-            "words, e.g. my-benchmark, or my-benchmark.toml for one without code"
-        )
-    module = name.replace("-", "_")
+    home, tests = benchmark_folders(name, about, folder)
     title = name.replace("-", " ").title()
-    home, tests = folder / "src/snellen/benchmarks" / about, folder / "tests/benchmarks"
     layout = tests / "layouts" / f"{name}.tsv"
     if has_code:
+        module = name.replace("-", "_")
         files = {
             home / f"{module}.py": _FAMILY.format(name=name, title=title),
             layout: _LAYOUT,
@@ -93,6 +87,24 @@ def write_new_benchmark(name: str, about: str, folder: Path) -> list[Path]:
         }
     else:
         files = {home / f"{name}.toml": _FILE.format(name=name, title=title), layout: _LAYOUT}
+    return write_new_files(name, files)
+
+
+def benchmark_folders(name: str, about: str, folder: Path) -> tuple[Path, Path]:
+    """Where the file of a new benchmark goes, and its tests. Raises UsageError as above."""
+    if about not in family_folders():
+        raise UsageError(f"{about}: expected one of the folders of benchmarks: {', '.join(family_folders())}")
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"benchmark {name!r}: expected lower-case letters and digits, with hyphens between "
+            "words, e.g. my-benchmark, or my-benchmark.toml for one without code"
+        )
+    return folder / "src/snellen/benchmarks" / about, folder / "tests/benchmarks"
+
+
+def write_new_files(name: str, files: Mapping[Path, str]) -> list[Path]:
+    """Write the files of a benchmark; their paths. Raises UsageError where it is there already, or
+    where there is no checkout."""
     present = [path for path in files if path.exists()]
     if is_registered(name) or present:
         where = f" ({present[0]})" if present else ""

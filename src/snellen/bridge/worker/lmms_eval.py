@@ -110,6 +110,7 @@ class LmmsEval:
             **described,
             "needs": [_NEEDS[config["output_type"]]] if config.get("output_type") in _NEEDS else [],
             "data": "/".join(str(config[key]) for key in ("dataset_path", "dataset_name") if config.get(key)),
+            "split": str(config.get("test_split") or config.get("validation_split") or ""),
             "judged": bool(_JUDGE_SIGNS.search(source)),
             "modality": _modality(config),
         }

@@ -508,8 +508,11 @@ def _task_facts(name: str, cls: Any) -> dict[str, Any]:
     urls = getattr(cls, "DATASET_URL", None)
     url = urls.get(name, "") if isinstance(urls, Mapping) else ""
     where = url if isinstance(url, str) and url else f"{name}.tsv" if "video" not in modality else ""
+    sums = getattr(cls, "DATASET_MD5", None)
+    checksum = str(sums.get(name) or "") if isinstance(sums, Mapping) else ""
     facts = {"name": name, "modality": modality, "kind": kind, "data": where}
-    return {**facts, "needs": find_needs(cls), "judged": asks_judge(cls), "broken": ""}
+    facts |= {"needs": find_needs(cls), "judged": asks_judge(cls), "broken": ""}
+    return {**facts, "checksum": checksum} if checksum else facts
 
 
 def _judge_name(task: str, dataset: Any, tool: VLMEvalKit) -> str:

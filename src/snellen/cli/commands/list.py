@@ -27,9 +27,7 @@ class Options(OutputOptions):
     )
     filter: str | None = option(None, "--filter")
     """None: registered names; with a filter the models of the catalog that match."""
-    tool: str | None = option(
-        None, "--from", "the benchmarks of another tool: vlmevalkit, lmms-eval, inspect", metavar="TOOL"
-    )
+    tool: str | None = option(None, "--from")
     """None: Snellen's own."""
 
 
