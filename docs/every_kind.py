@@ -43,7 +43,9 @@ OWN = ("my_questions.tsv", "capitals.toml")
 MODEL = "snellen/tiny"
 SUITE = "every-kind.toml"
 NOTE = "<!-- From docs/data/every_kind.json, which docs/every_kind.py counts. -->"
-_VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id")
+_VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id", "video_name", "video_idx", "videoid")
+_OPTIONS = {"video-mme-v2": "frames=8"}
+"""Where a benchmark's own number of frames is more than the bundled model takes."""
 _SECONDS, _FPS, _SIDE, _SQUARE = 10, 4, 64, 16
 
 
@@ -89,8 +91,9 @@ def _layouts(folder: Path) -> Iterator[Member]:
         name, _, options = path.stem.partition("@")
         file = folder / path.name
         shutil.copyfile(path, file)
-        _draw_videos(file, folder / "video")
-        told = ",".join(filter(None, (f"file={file}", options)))
+        names = (*_VIDEO_NAMES, "id") if name == "videommmu" else _VIDEO_NAMES
+        _draw_videos(file, folder / "video", names)
+        told = ",".join(filter(None, (f"file={file}", options, _OPTIONS.get(name, ""))))
         yield Member(f"{name} {options}".strip(), f"{name}:{told}")
 
 
@@ -104,9 +107,9 @@ def _seed_h(folder: Path) -> Iterator[Member]:
         yield Member(f"seedbench {options}", f"seedbench:file={file},{options}")
 
 
-def _draw_videos(file: Path, folder: Path) -> None:
+def _draw_videos(file: Path, folder: Path, names: Sequence[str]) -> None:
     for row in open_table(str(file)):
-        named = [row.cells[one] for one in _VIDEO_NAMES if row.cells.get(one)]
+        named = [row.cells[one] for one in names if row.cells.get(one)]
         # Benchmarks look for the name alone, or for the name within its folder.
         for name in dict.fromkeys([*(Path(one).name for one in named[:1]), *named[:1]]):
             path = folder / (name if name.endswith(".mp4") else f"{name}.mp4")

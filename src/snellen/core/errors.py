@@ -44,7 +44,14 @@ class UnknownName(UsageError):
         registered = sorted(registered)
         by_lower = {known.lower(): known for known in registered}
         close = difflib.get_close_matches(name.lower(), by_lower, 3, 0.5)
-        near = [by_lower[match] for match in close]
+        ratios = [difflib.SequenceMatcher(None, match, name.lower()).ratio() for match in close]
+        # What is much farther than the nearest is not meant, nor is its other spelling.
+        spelt = {"".join(filter(str.isalnum, match)): match for match in reversed(close)}
+        near = [
+            by_lower[match]
+            for match, ratio in zip(close, ratios, strict=True)
+            if ratio > 0.7 * ratios[0] and match in spelt.values()
+        ]
         if near:
             advice = "did you mean " + " or ".join(near) + "?"
         elif registered and len(registered) <= 12:

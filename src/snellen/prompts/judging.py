@@ -24,6 +24,8 @@ MediaPlace = Literal["none", "before", "after"]
 """Where a judge is shown the images of the question: not at all, before the text, behind it."""
 
 _SHORT_DIGEST_LENGTH = 12
+_FAMILIES = ("mme-reasoning",)
+"""Benchmarks with so many rubrics that these have a folder: `mme-reasoning-same` is `mme-reasoning/same.toml`."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -68,7 +70,10 @@ class Rubric(NamedTuple):
 @functools.cache
 def load_rubric(name: str) -> Rubric:
     """Read a rubric by its name."""
-    data = (files("snellen.prompts") / "judging" / f"{name}.toml").read_bytes()
+    folder = files("snellen.prompts") / "judging"
+    family = next((family for family in _FAMILIES if name.startswith(f"{family}-")), None)
+    file = folder / f"{name}.toml" if family is None else folder / family / f"{name[len(family) + 1 :]}.toml"
+    data = file.read_bytes()
     table = tomllib.loads(data.decode())
     return Rubric(
         name,

@@ -108,7 +108,7 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
     videos: str = ""
     """Folder of the videos of a part, `{}` being the name of its file."""
 
-    def numbered(self) -> list[FamilyData]:
+    def list_files(self) -> list[FamilyData]:
         """The files one by one."""
         if self.numbers is None:
             return [self]
@@ -270,10 +270,12 @@ def read_family(path: Path) -> Declaration:
 
 
 def _data(family: DescribedFamily, name: str) -> DataSource:
-    files = tuple(one for file in family.files for one in file.numbered())
+    files = tuple(one for file in family.files for one in file.list_files())
     option = family.option or (PART if family.joined else "")
     values = tuple(file.value if family.option else str(place) for place, file in enumerate(files))
-    declared = {(value,) if option else (): file.declared_file() for value, file in zip(values, files, strict=True)}
+    declared: dict[tuple[str, ...], PublishedFile | HubSplit] = {
+        (value,) if option else (): file.declared_file() for value, file in zip(values, files, strict=True)
+    }
     published = Published({option: values} if option else {}, declared, family.held_out, family.columns)
     if not family.joined:
         return published

@@ -28,9 +28,7 @@ from msgspec import Struct
 from snellen.benchmarks.declaration.build import all_options, build
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.other_names import advice_on_name
 from snellen.benchmarks.declaration.other_tools import OtherToolName
-from snellen.benchmarks.declaration.peers import PEERS, bridged_factory, known_elsewhere, parse_peer_name
 from snellen.benchmarks.declaration.units import refuse_units
 from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import OWN_PROMPT, prompt_options
@@ -181,9 +179,12 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
 def _find_source(name: str, variant: Variant) -> NamedSource:
     """What a name means: a description, a data file, or a registered benchmark. Raises
     UnknownName, and UsageError for choices that do not go with it."""
-    peer_name = parse_peer_name(name)
-    if peer_name is not None:
-        return NamedSource(bridged_factory(peer_name), {})
+    if "/" in name:
+        from snellen.benchmarks.declaration.peers import bridged_factory, parse_peer_name
+
+        peer_name = parse_peer_name(name)
+        if peer_name is not None:
+            return NamedSource(bridged_factory(peer_name), {})
     if is_description(name):
         from snellen.benchmarks.declaration.toml import load_declaration
 
@@ -199,13 +200,7 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
                 f"benchmark {name!r}: option {option!r} is not of the form key=value; "
                 f"`snellen info {stem}` lists the options"
             )
-        if advice := advice_on_name(name):
-            raise NotHere(advice)
-        elsewhere = known_elsewhere(name)
-        if elsewhere:
-            tools = " and ".join(PEERS[peer] for peer in elsewhere)
-            commands = " or ".join(f"-b {peer}/{task}" for peer, task in elsewhere.items())
-            raise UsageError(f"{name} is a benchmark of {tools}, which Snellen runs with its code: {commands}")
+        _refuse_other_tools_name(name)
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
     if variant.columns:
         if variant.data is None:
@@ -214,6 +209,20 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
     if variant.options:
         _check_options(name, variant, registered.source)
     return registered
+
+
+def _refuse_other_tools_name(name: str) -> None:
+    """Raises NotHere or UsageError, with what to type, for a name that other tools have."""
+    from snellen.benchmarks.declaration.other_names import advice_on_name
+    from snellen.benchmarks.declaration.peers import PEERS, known_elsewhere
+
+    if advice := advice_on_name(name):
+        raise NotHere(advice)
+    elsewhere = known_elsewhere(name)
+    if elsewhere:
+        tools = " and ".join(PEERS[peer] for peer in elsewhere)
+        commands = " or ".join(f"-b {peer}/{task}" for peer, task in elsewhere.items())
+        raise UsageError(f"{name} is a benchmark of {tools}, which Snellen runs with its code: {commands}")
 
 
 def _hub_task(name: str) -> Declaration | None:
@@ -258,8 +267,13 @@ def is_data_source(name: str) -> bool:
     # No benchmark has such a name: files need not wait for the list of them.
     if "://" in name or _DATA_SUFFIX.search(name) is not None:
         return True
-    if is_registered(name) or parse_peer_name(name) is not None:
+    if is_registered(name):
         return False
+    if "/" in name:
+        from snellen.benchmarks.declaration.peers import parse_peer_name
+
+        if parse_peer_name(name) is not None:
+            return False
     return is_description(name) or Path(name).exists() or _table_in_lmu_data(name) is not None
 
 

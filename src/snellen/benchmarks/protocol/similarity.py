@@ -26,6 +26,7 @@ from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import parse_grade
+from snellen.prompts.derived_images import rename_placeholders
 
 RUBRIC = "similarity"
 SIMILARITY = "similarity"
@@ -57,7 +58,8 @@ def flow_with_similarity(
                 values[BY_RULES] = record.score
             return structs.replace(record, values=values, score=0.0 if judges_score else record.score)
         fields = {
-            "question": sample.question,
+            # A judge that takes pictures reads a placeholder as one that it was not given.
+            "question": rename_placeholders(sample, ()).question,
             "gold": _OR.join(dict.fromkeys(sample.gold)),
             "reply": output.text.strip(),
         }

@@ -510,7 +510,7 @@ def _task_facts(name: str, cls: Any) -> dict[str, Any]:
     where = url if isinstance(url, str) and url else f"{name}.tsv" if "video" not in modality else ""
     sums = getattr(cls, "DATASET_MD5", None)
     checksum = str(sums.get(name) or "") if isinstance(sums, Mapping) else ""
-    facts = {"name": name, "modality": modality, "kind": kind, "data": where}
+    facts: dict[str, Any] = {"name": name, "modality": modality, "kind": kind, "data": where}
     facts |= {"needs": find_needs(cls), "judged": asks_judge(cls), "broken": ""}
     return {**facts, "checksum": checksum} if checksum else facts
 
