@@ -254,7 +254,7 @@ def test_equal_requests_are_sent_once() -> None:
 
 def test_data_that_the_run_would_read_from_the_hub_are_to_be_downloaded() -> None:
     planned = plan(["random"], ["tempcompass"])
-    assert planned.downloads == ["the data of tempcompass"]
+    assert planned.downloads == ["the data of tempcompass: snellen data pull tempcompass"]
     assert planned.missing == []
 
 
