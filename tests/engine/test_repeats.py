@@ -287,7 +287,6 @@ def test_repeats_that_cannot_be(home: Path, repeats: int) -> None:
         ("anthropic/claude-sonnet-4-0:temperature=0.5,top_p=0.5", "top_p with temperature=1"),
         ("openai/o3:temperature=0.5", "sets its temperature itself"),
         ("openai/gpt-4o:sampling=no,temperature=0.5", "sampling=no"),
-        ("anthropic/claude-sonnet-4-5:seed=1", "takes no seed"),
     ],
 )
 def test_sampling_that_a_model_cannot_honour(
