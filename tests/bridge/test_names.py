@@ -10,7 +10,7 @@ import pytest
 from tests.bridge.proof import TABLE
 
 from snellen.benchmarks.declaration.peers import PEERS, parse_peer_name
-from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
+from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark, own_name_of
 from snellen.bridge.catalogue import peers_with, read_catalogue
 from snellen.bridge.environment import LISTS, read_list
 from snellen.bridge.flow import as_messages, media_refs, with_media
@@ -136,3 +136,10 @@ def test_the_proof_says_what_came_of_each_task() -> None:
         else:
             assert line["why"]
     assert not [task for task, line in proven["tasks"].items() if line["came"] == "differs"]
+
+
+def test_the_list_names_the_benchmark_of_the_exact_spelling() -> None:
+    """Two families have names that differ in case alone."""
+    assert own_name_of("MMBench_DEV_EN") == "mmbench"
+    assert own_name_of("MMBench_dev_en") == "mtl-mmbench"
+    assert own_name_of("POPE") == own_name_of("pope") == "pope"

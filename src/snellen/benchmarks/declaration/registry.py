@@ -382,13 +382,15 @@ def _find_registered(name: str) -> NamedSource | None:
 @functools.cache
 def own_name_of(name: str) -> str:
     """The family that another tool's name stands for; "" if there is none."""
-    return _names_elsewhere().get(name.lower(), "")
+    known = _names_elsewhere()
+    return known.get(name) or known.get(name.lower(), "")
 
 
 @functools.cache
 def _names_elsewhere() -> Mapping[str, str]:
-    """Names of families and their aliases, in lower case, to the families."""
-    return {name.lower(): listing.name for listing in list_benchmarks() for name in (*listing.aliases, listing.name)}
+    """Names of families and their aliases to the families: in lower case, and as they are spelt."""
+    spelt = {name: listing.name for listing in list_benchmarks() for name in (*listing.aliases, listing.name)}
+    return {**{name.lower(): family for name, family in spelt.items()}, **spelt}
 
 
 def _letters(name: str) -> str:
