@@ -45,6 +45,7 @@ ADDRESSES = {
 WITHOUT = {
     "core-mm": "no public address is known",
     "mega-bench": "VLMEvalKit makes it from the rows and the archive of TIGER-Lab/MEGA-Bench",
+    "slake": "test.json of BoKelvin/SLAKE on the hub, with its imgs.zip unpacked in a folder beside it",
     "gmai-mmbench:split=test": "its eleven parts stand behind a form",
 }
 
@@ -76,7 +77,7 @@ def test_missing_address_is_explained_by_info_and_error(name: str) -> None:
 def test_only_known_benchmarks_lack_an_address() -> None:
     every = [known.name for known in list_benchmarks() if known.name != "eyechart"]
     lacking = {name for name in every if "no public address" in data_facts(name).get("data", "")}
-    assert lacking == {"core-mm", "mega-bench"}
+    assert lacking == {"core-mm", "mega-bench", "slake"}
 
 
 def samples_of(name: str) -> dict[str, Sample]:
