@@ -168,6 +168,8 @@ VERDICTS: dict[str, Read] = {
     "parse_grade whole": lambda reply: verdicts.parse_grade(reply, 0.0, 10.0, integers_only=True),
     "parse_pair": lambda reply: verdicts.parse_pair(reply, ("Accuracy", "Relevance"), 1.0, 5.0),
     "parse_correctness": verdicts.parse_correctness,
+    "parse_word": lambda reply: verdicts.parse_word(reply, ("correct", "incorrect"), "Verdict:"),
+    "parse_marked_number": lambda reply: verdicts.parse_marked_number(reply, "Score:", 0.0, 10.0),
     "parse_bracketed_yes": verdicts.parse_bracketed_yes,
     "find_json": verdicts.find_json,
     "parse_text": verdicts.parse_text,

@@ -35,11 +35,16 @@ READ_IN_EMPTY = {
     "first_word_parser": ("", *"BBBB"),
     "parse_mmmu_or_draw": ("", *"CEAA"),  # it draws an option where it reads none
     "parse_mmmu_pro_or_draw": ("", *"CEAA"),
+    "parse_mmmu_lmms_eval of lmms-eval": ("", *"CEAA"),
+    "parse_egoschema of lmms-eval": ("", *"CEAA"),
+    "parse_tomato of lmms-eval": ("", *"AAAA"),
     "set_precision": ("", 1.0, 1.0, 1.0, 1.0, 1.0),  # nothing that is listed is wrong
     "anls_by_script": ("\t \r\n", 0.75, 0.0, 0.0, 0.0, 0.0),  # it counts white space as likeness
 }
 """Scripts that are restated with this fault: an empty reply, and what they make of it."""
 CREDITED = {
+    "egoschema lmms-eval": (0, 1),
+    "longvideobench lmms-eval": (2, 0),
     "mme-realworld official": (1, 1),
     "mme-realworld vlmevalkit": (1, 1),
     "mmmu-pro official": (1, 0),
@@ -47,7 +52,11 @@ CREDITED = {
     "mvbench official": (4, 4),
     "mvbench vlmevalkit": (4, 4),
     "mvtamperbench vlmevalkit": (5, 5),
+    "nextqa lmms-eval": (0, 1),
+    "omnispatial official": (1, 1),
     "pope official": (2, 2),
+    "treebench vlmevalkit": (1, 1),
+    "tvbench official": (3, 3),
     "vmcbench official": (0, 2),
     "vmcbench vlmevalkit": (0, 2),
 }
