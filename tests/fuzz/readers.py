@@ -138,6 +138,7 @@ WORDS_READ: dict[str, Read] = {
     "parse_final": open_text.parse_final,
     "parse_whole": open_text.parse_whole,
     "parse_raw": open_text.parse_raw,
+    "refuses": open_text.refuses,
     "parse_numeric_answer": numbers.parse_numeric_answer,
     "parse_list_answer": numbers.parse_list_answer,
     "parse_mmmu_answer": mmmu.parse_mmmu_answer,
