@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
@@ -45,6 +45,9 @@ from snellen.data.tables.hub import SCHEME
 from snellen.data.toml_files import read_toml
 from snellen.prompts.recipes import find_recipe
 from snellen.settings import Settings
+
+if TYPE_CHECKING:
+    from snellen.benchmarks.declaration.peers import PeerName
 
 GROUP = "snellen.benchmarks"
 _PACKAGE = Path(__file__).parents[1]
@@ -179,12 +182,11 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
 def _find_source(name: str, variant: Variant) -> NamedSource:
     """What a name means: a description, a data file, or a registered benchmark. Raises
     UnknownName, and UsageError for choices that do not go with it."""
-    if "/" in name:
-        from snellen.benchmarks.declaration.peers import bridged_factory, parse_peer_name
+    peer_name = _peer_name(name)
+    if peer_name is not None:
+        from snellen.benchmarks.declaration.peers import bridged_factory
 
-        peer_name = parse_peer_name(name)
-        if peer_name is not None:
-            return NamedSource(bridged_factory(peer_name), {})
+        return NamedSource(bridged_factory(peer_name), {})
     if is_description(name):
         from snellen.benchmarks.declaration.toml import load_declaration
 
@@ -209,6 +211,15 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
     if variant.options:
         _check_options(name, variant, registered.source)
     return registered
+
+
+def _peer_name(name: str) -> PeerName | None:
+    """The tool and the task of a name with a tool's prefix. Other names import nothing of the bridge."""
+    if "/" not in name:
+        return None
+    from snellen.benchmarks.declaration.peers import parse_peer_name
+
+    return parse_peer_name(name)
 
 
 def _refuse_other_tools_name(name: str) -> None:
@@ -267,13 +278,8 @@ def is_data_source(name: str) -> bool:
     # No benchmark has such a name: files need not wait for the list of them.
     if "://" in name or _DATA_SUFFIX.search(name) is not None:
         return True
-    if is_registered(name):
+    if is_registered(name) or _peer_name(name) is not None:
         return False
-    if "/" in name:
-        from snellen.benchmarks.declaration.peers import parse_peer_name
-
-        if parse_peer_name(name) is not None:
-            return False
     return is_description(name) or Path(name).exists() or _table_in_lmu_data(name) is not None
 
 
