@@ -9,7 +9,8 @@ from PIL import Image
 
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, decode_image, digest_bytes
-from snellen.core.sample import MediaRef, Region, Rotation, Sample
+from snellen.core.place import Box
+from snellen.core.sample import MediaRef, Rotation, Sample
 from snellen.prompts.control import blacken_images, remove_media
 from snellen.prompts.referring import apply_referring, mark_colours
 from snellen.prompts.stitch import GAP, combine_images, keep_first_image, stitch_images
@@ -118,7 +119,7 @@ MARKED = Sample(
     "choice",
     ASKED,
     media=(picture("white", (200, 100)), picture("red")),
-    regions=(Region(20, 10, 60, 50), Region(100, 20, 180, 90)),
+    regions=(Box(20, 10, 60, 50), Box(100, 20, 180, 90)),
 )
 
 

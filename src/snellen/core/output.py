@@ -57,6 +57,9 @@ class Generated(Struct, frozen=True, gc=False, tag="generated", tag_field="type"
     usage: Usage | None = None
     seconds: float | None = None
     """Wall time of the call; for a batch, its fraction of the batch."""
+    image_sizes: tuple[tuple[int, int], ...] = ()
+    """Width and height of each image as the model saw it, in the order of the prompt, if these are
+    not the sizes of the data and are known."""
 
     @property
     def is_refusal(self) -> bool:
@@ -117,11 +120,23 @@ Output = Generated | Ranked | Drawn | Compared | Failure
 
 
 Outcome = Literal[
-    "answered", "no_match", "unparsed", "refused", "truncated", "empty", "failed", "missing", "unsupported"
+    "answered",
+    "no_match",
+    "unparsed",
+    "refused",
+    "truncated",
+    "empty",
+    "failed",
+    "missing",
+    "unsupported",
+    "other_space",
+    "malformed_place",
+    "outside",
+    "other_count",
 ]
 """How a question ended. `failed`, `missing` and `unsupported` (the model cannot take the question,
 so it was not asked) are left out of scores; all others except `answered` count as wrong (MMBench
-Sec. 4.1, MMT-Bench Sec. 4.1: pseudo choice Z)."""
+Sec. 4.1, MMT-Bench Sec. 4.1: pseudo choice Z). The last four are of places (`Misplaced`)."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 RETRYABLE: tuple[Literal["failed"], Literal["missing"]] = ("failed", "missing")
@@ -152,6 +167,22 @@ class Unparsed(Struct, frozen=True, gc=False, tag="unparsed", tag_field="type"):
     """No rule could parse the reply: MMT-Bench's Z. Never replaced by a random option."""
 
 
+Misplacement = Literal["other_space", "malformed_place", "outside", "other_count"]
+"""`other_space`: numbers that cannot be in the declared coordinate space; `malformed_place`: numbers
+that are no place, such as NaN or a right edge left of the left one; `outside`: a place beyond the
+picture or the video; `other_count`: not as many places as the question asks for."""
+
+
+class Misplaced(Struct, frozen=True, gc=False, tag="misplaced", tag_field="type", omit_defaults=True):
+    """The reply names places, but not such as were asked for. Never read in another space."""
+
+    problem: Misplacement
+    rule: str
+    value: str = ""
+    """The numbers as the reply has them."""
+    span: tuple[int, int] | None = None
+
+
 class Refused(Struct, frozen=True, gc=False, tag="refused", tag_field="type"):
     """The model declined to answer."""
 
@@ -166,7 +197,7 @@ class Empty(Struct, frozen=True, gc=False, tag="empty", tag_field="type"):
     """The reply holds no text."""
 
 
-Answer = ParsedAnswer | NoMatch | Unparsed | Refused | Truncated | Empty
+Answer = ParsedAnswer | NoMatch | Unparsed | Misplaced | Refused | Truncated | Empty
 
 
 def outcome_of(answer: Answer) -> Outcome:
@@ -179,4 +210,6 @@ def outcome_of(answer: Answer) -> Outcome:
         return "refused"
     if isinstance(answer, Truncated):
         return "truncated"
+    if isinstance(answer, Misplaced):
+        return answer.problem
     return "empty" if isinstance(answer, Empty) else "unparsed"

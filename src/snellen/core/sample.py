@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from msgspec import Struct
 
 from snellen.core.media import MediaKind, Source
+from snellen.core.place import Box
 
 OriginKind = Literal["published", "custom", "unverified", "own", "predictions"]
 """`published`: the file (by its checksum), the data set of the hub, or the data of this package;
@@ -52,7 +53,7 @@ def sampling_key(seed: int | str, name: str) -> bytes:
     return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
 
-Kind = Literal["choice", "yes_no", "open"]
+Kind = Literal["choice", "yes_no", "open", "place"]
 
 
 class MediaRef(Struct, frozen=True, gc=False):
@@ -97,20 +98,12 @@ class Rotation(Struct, frozen=True, gc=False):
     gold: str | None
 
 
-class Region(NamedTuple):
-    """A rectangle by its corners, in pixels from the top left."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
 class Sample(Struct, frozen=True, gc=False):
     """One question. `gold` holds every accepted answer; empty means no gold (a hidden split).
 
     For `choice`, `options` maps labels A, B, ... to their texts and `gold` holds one label;
     `options` may be empty when only labels are known (predictions scored without the data).
+    For `place`, each gold answer is the text of a `Places`.
     """
 
     id: str
@@ -125,8 +118,11 @@ class Sample(Struct, frozen=True, gc=False):
     rotations: tuple[Rotation, ...] = ()
     option_images: Mapping[str, MediaRef] = {}
     """Images of options, by label, which a drawn answer is compared with. Not in the prompt."""
-    regions: tuple[Region, ...] = ()
+    regions: tuple[Box, ...] = ()
     """Regions of the first image that the question refers to, if the data list them."""
+    extent: tuple[float, ...] = ()
+    """`Places.extent` of its answers: width and height of the first picture, or the duration of the
+    video; empty if unknown or if it asks for no place."""
     metadata: Mapping[str, str] = {}
     """Cells of the user's data that are neither asked nor scored, by column."""
     unit: str = ""

@@ -32,6 +32,8 @@ class PromptTemplate:
     choose: str = "Please select the correct answer from the options above."
     yes_no: str = "Please answer yes or no."
     open: str = "Answer the question using a single word or phrase."
+    place: str = ""
+    """The closing line of a question for a place: its form and its coordinate space."""
     chinese: PromptTemplate | None = None
     """The template for questions with Chinese characters, if there is another one for them."""
     lead: str = ""
@@ -114,7 +116,8 @@ def _already_asks_yes_no(question: str, template: PromptTemplate) -> bool:
 def _open_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
     lines = _hint_lines(sample, template)
     lines.append(sample.question)
-    return "\n".join([*lines, template.open] if template.open else lines)
+    closing = template.place if sample.kind == "place" else template.open
+    return "\n".join([*lines, closing] if closing else lines)
 
 
 def _framed_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
@@ -127,7 +130,7 @@ def _framed_text(sample: Sample, options: Mapping[str, str], template: PromptTem
     return _FRAME_CELL.sub(lambda match: cells[match[0]], template.frame)
 
 
-_TEXT_OF_KIND = {"choice": _choice_text, "yes_no": _yes_no_text, "open": _open_text}
+_TEXT_OF_KIND = {"choice": _choice_text, "yes_no": _yes_no_text, "open": _open_text, "place": _open_text}
 
 
 def _interleave(text: str, media: Sequence[MediaRef]) -> Iterator[Part]:

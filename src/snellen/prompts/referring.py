@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
-from snellen.core.sample import Region, Sample
+from snellen.core.place import Box
+from snellen.core.sample import Sample
 from snellen.prompts.derived_images import derived_image, load_image, unavailable_image
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def mark_colours(question: str) -> tuple[str, ...]:
     return colours or (DEFAULT_COLOUR,)
 
 
-def draw_boxes(image: PILImage, regions: Sequence[Region], colours: Sequence[str]) -> PILImage:
+def draw_boxes(image: PILImage, regions: Sequence[Box], colours: Sequence[str]) -> PILImage:
     """A copy of the image with a rectangle around each region, all in the first colour unless there
     is one for each."""
     from PIL import ImageDraw
@@ -107,7 +108,7 @@ def write_corners(question: str, sample: Sample, size: tuple[int, int], referrin
     return f"{question} Corners are given as [x1, y1, x2, y2], {unit}."
 
 
-def _corners_text(region: Region, size: tuple[int, int], referring: Referring) -> str:
+def _corners_text(region: Box, size: tuple[int, int], referring: Referring) -> str:
     if referring == "normalised":
         spans = (size[0], size[1]) * 2
         shares = [value / span for value, span in zip(region, spans, strict=True)]

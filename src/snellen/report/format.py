@@ -59,6 +59,10 @@ OUTCOME_LABELS: dict[Outcome, str] = {
     "failed": "failed",
     "missing": "missing",
     "unsupported": "unsupported",
+    "other_space": "other space",
+    "malformed_place": "malformed place",
+    "outside": "outside",
+    "other_count": "other count",
 }
 
 

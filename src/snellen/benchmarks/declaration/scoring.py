@@ -84,12 +84,11 @@ class RuleScoring(Scoring):
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
+        secondary = (*config.open.secondary, *(config.place.secondary if config.place else ()))
         scored = replace(
             plain,
             flow=single_pass_flow(config) if mode == "off" else circular_flow(config, mode),
-            summarise=partial(
-                summarise, headline=headline, failures=resolved.failures, secondary=tuple(config.open.secondary)
-            ),
+            summarise=partial(summarise, headline=headline, failures=resolved.failures, secondary=secondary),
             headline=headline,
             requires=few_shot_requirements(plain.requires, options, variant.control),
             parameters={
@@ -116,6 +115,7 @@ class RuleScoring(Scoring):
             choice_with_gold=parsers.choice_with_gold,
             yes_no=parsers.yes_no,
             open=parsers.open,
+            place=parsers.place,
             template=declaration.template or self.template,
             by_meaning=parsers.by_meaning,
         )

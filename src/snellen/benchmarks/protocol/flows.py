@@ -77,6 +77,20 @@ class OpenScoring:
     extract: ExtractAnswer | None = None
 
 
+PlaceParser = Callable[[str, str, Sample, Sequence[Sequence[float]]], Answer]
+"""A reply, why it stopped, its question, and the sizes at which the model saw the pictures (empty
+if unknown), to the text of its `core.place.Places`, or how these are not such as were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceScoring:
+    """How places are parsed and graded; `grade` and `secondary` as in `OpenScoring`."""
+
+    parse: PlaceParser
+    grade: GradeFunction
+    secondary: Mapping[str, GradeFunction] = field(default_factory=dict)
+
+
 EQUALITY = OpenScoring()
 """The answer that a reply marks, equal to a gold answer."""
 
@@ -101,6 +115,8 @@ class AskConfig:
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices in place of `choice` where there is a gold."""
     open: OpenScoring = EQUALITY
+    place: PlaceScoring | None = None
+    """None where no question asks for a place."""
     template: PromptTemplate = DEFAULT_TEMPLATE
     few_shot: Callable[[Sample], FewShotTurns] | None = None
     """Examples that stand before a question, where there are any."""
@@ -264,6 +280,9 @@ def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: A
         return choice(output.text, planned.options, output.stop_reason)
     if sample.kind == "yes_no":
         return config.yes_no(output.text, output.stop_reason)
+    if sample.kind == "place":
+        assert config.place is not None, "a benchmark that asks for places says how these are read"
+        return config.place.parse(output.text, output.stop_reason, sample, output.image_sizes)
     form = answer_form(sample.gold) if config.by_meaning and config.open.grade is equals_gold else None
     if form is not None:
         return parse_form(output.text, form, sample.gold, stop_reason=output.stop_reason)
@@ -278,8 +297,9 @@ def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: 
         return None
     if not isinstance(answer, ParsedAnswer):
         return 0.0
-    if sample.kind == "open":
-        return config.open.grade(answer.value, sample)
+    graded = _grades(sample, config)
+    if graded is not None:
+        return graded.grade(answer.value, sample)
     if answer.value in gold:
         return 1.0
     if not config.by_meaning or not _is_text_answer(answer):
@@ -287,6 +307,13 @@ def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: 
     options = planned.options or sample.options
     words = options.get(answer.value, "").split()
     return float(bool(words) and any(options.get(label, "").split() == words for label in gold))
+
+
+def _grades(sample: Sample, config: AskConfig) -> OpenScoring | PlaceScoring | None:
+    """How an answer of the sample's kind is graded; None for kinds whose answers are right or wrong."""
+    if sample.kind == "open":
+        return config.open
+    return config.place if sample.kind == "place" else None
 
 
 def _is_text_answer(answer: ParsedAnswer) -> bool:
@@ -352,8 +379,10 @@ def _pass_score(result: Pass) -> float:
 
 def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[str, float]:
     """The secondary metrics of an answer."""
+    graded = _grades(sample, config)
     answer = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
-    return {name: 0.0 if answer is None else grade(answer, sample) for name, grade in config.open.secondary.items()}
+    grades = graded.secondary.items() if graded is not None else ()
+    return {name: 0.0 if answer is None else grade(answer, sample) for name, grade in grades}
 
 
 def _values(
@@ -363,7 +392,7 @@ def _values(
     first = passes[0]
     if first.correct is None:
         return {}
-    values = _secondary_grades(sample, first, config) if sample.kind == "open" else {}
+    values = _secondary_grades(sample, first, config)
     if circular:
         values["vanilla"] = float(first.correct)
     if config.extractor:

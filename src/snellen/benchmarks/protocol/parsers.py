@@ -11,7 +11,14 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Final, Literal, NamedTuple, get_args
 
-from snellen.benchmarks.protocol.flows import EQUALITY, ChoiceParser, GoldChoiceParser, OpenScoring, YesNoParser
+from snellen.benchmarks.protocol.flows import (
+    EQUALITY,
+    ChoiceParser,
+    GoldChoiceParser,
+    OpenScoring,
+    PlaceScoring,
+    YesNoParser,
+)
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.extract.choice import parse_choice
@@ -41,6 +48,7 @@ class ParserSet(NamedTuple):
     choice: ChoiceParser = parse_choice
     yes_no: YesNoParser = parse_yes_no
     open: OpenScoring = EQUALITY
+    place: PlaceScoring | None = None
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""
     by_meaning: bool = False

@@ -27,8 +27,9 @@ from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.protocol.ask_config import prompt_options
 from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.model import Capabilities
+from snellen.core.place import Box
 from snellen.core.record import Record
-from snellen.core.sample import Region, Row, Sample
+from snellen.core.sample import Row, Sample
 from snellen.prompts.coordinates import Coordinates, ImageSize, has_other_format, rewrite_coordinates, size_in_question
 from snellen.prompts.derived_images import load_image
 from snellen.prompts.referring import Referring, apply_referring
@@ -192,13 +193,13 @@ def _image_size(sample: Sample, path: str) -> ImageSize:
         ) from error
 
 
-def _regions(row: Row) -> tuple[Region, ...]:
+def _regions(row: Row) -> tuple[Box, ...]:
     cell = row.cells[BOXES]
     try:
         boxes = json.loads(cell)
         if boxes and not isinstance(boxes[0], list):
             boxes = [boxes]
-        return tuple(Region(*(float(number) for number in box)) for box in boxes)
+        return tuple(Box(*(float(number) for number in box)) for box in boxes)
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             f"{BOXES} is {cell[:60]!r}; expected a JSON list of boxes [x1, y1, x2, y2] in pixels"

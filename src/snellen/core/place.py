@@ -1,0 +1,175 @@
+"""Places in a picture or a video as answers: boxes, points, polygons, masks and spans of time, and
+the coordinate spaces in which models write them.
+
+Inside Snellen places are in pixels of the original picture, from its left and upper edge, and in
+seconds from the start of the video. Gold answers and parsed answers are the text of a `Places`, so
+that a record needs nothing else to be scored and drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.errors import DataError, UsageError
+
+PlaceShape = Literal["box", "point", "polygon", "mask", "span"]
+
+
+class Box(NamedTuple):
+    """A rectangle by its corners, in pixels from the left and upper edge."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class Point(NamedTuple):
+    """A position, from the left and upper edge."""
+
+    x: float
+    y: float
+
+
+class Span(NamedTuple):
+    """A span of time in seconds."""
+
+    start: float
+    end: float
+
+
+class Mask(NamedTuple):
+    """A set of pixels: width and height of its picture, and run lengths as COCO counts them (columns
+    from top to bottom, the first run outside)."""
+
+    width: int
+    height: int
+    runs: tuple[int, ...]
+
+
+class Places(Struct, frozen=True, gc=False, omit_defaults=True):
+    """The places of one answer; of most answers only one of the fields is filled."""
+
+    boxes: tuple[Box, ...] = ()
+    points: tuple[Point, ...] = ()
+    polygons: tuple[tuple[Point, ...], ...] = ()
+    masks: tuple[Mask, ...] = ()
+    spans: tuple[Span, ...] = ()
+    labels: tuple[str, ...] = ()
+    """A label for each place, in their order; empty if there are none."""
+    scores: tuple[float, ...] = ()
+    """A confidence for each place, in their order; empty if the reply states none."""
+    extent: tuple[float, ...] = ()
+    """What the places are in: width and height of the picture in pixels, or the duration of the video
+    in seconds; empty if unknown."""
+
+    def text(self) -> str:
+        """The places as JSON, the form of gold and parsed answers."""
+        return msgspec.json.encode(self).decode()
+
+    def __len__(self) -> int:
+        return len(self.boxes or self.points or self.polygons or self.masks or self.spans)
+
+
+def load_places(text: str) -> Places:
+    """The places of a gold or parsed answer. Raises DataError for another text."""
+    try:
+        return msgspec.json.decode(text, type=Places)
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{text[:60]!r} names no places: {error}") from error
+
+
+Unit = Literal["pixels", "sent-pixels", "fractions", "percent", "thousandths", "bins"]
+"""`pixels`: of the original picture; `sent-pixels`: of the picture as the model saw it, after
+resizing; fractions, percent and thousandths run over its width and height; `bins` are the 1,024
+location tokens of PaliGemma and Florence-2."""
+Order = Literal["xy", "yx"]
+BoxForm = Literal["corners", "centre-size", "corner-size"]
+_RANGES: dict[str, float] = {"fractions": 1.0, "percent": 100.0, "thousandths": 1000.0, "bins": 1024.0}
+
+
+class Space(Struct, frozen=True):
+    """How numbers stand for places in a picture: unit, order of the axes, and what the four numbers
+    of a box are."""
+
+    unit: Unit = "pixels"
+    order: Order = "xy"
+    form: BoxForm = "corners"
+
+    @property
+    def name(self) -> str:
+        """Its name, as `parse_space` takes it."""
+        suffixes = [self.order] * (self.order != "xy") + [self.form] * (self.form != "corners")
+        return "-".join([self.unit, *suffixes])
+
+    @property
+    def limit(self) -> float | None:
+        """The largest number that a coordinate may be; None where the picture's size says."""
+        return _RANGES.get(self.unit)
+
+    def read_point(self, numbers: Sequence[float], extent: Sequence[float], sent: Sequence[float] = ()) -> Point:
+        """The point of two numbers in pixels of the original picture of the size `extent`; `sent` is
+        the size at which the model saw it. Raises DataError if the space needs a size that is unknown.
+        """
+        across, down = self._pixels_per_unit(extent, sent)
+        first, second = numbers
+        x, y = (second, first) if self.order == "yx" else (first, second)
+        return Point(x * across, y * down)
+
+    def read_box(self, numbers: Sequence[float], extent: Sequence[float], sent: Sequence[float] = ()) -> Box:
+        """The box of four numbers, as `read_point`."""
+        one = self.read_point(numbers[:2], extent, sent)
+        other = self.read_point(numbers[2:], extent, sent)
+        if self.form == "corner-size":
+            return Box(*one, one.x + other.x, one.y + other.y)
+        if self.form == "centre-size":
+            half = Point(other.x / 2, other.y / 2)
+            return Box(one.x - half.x, one.y - half.y, one.x + half.x, one.y + half.y)
+        return Box(*one, *other)
+
+    def write_point(self, point: Point, extent: Sequence[float], sent: Sequence[float] = ()) -> tuple[float, float]:
+        """The numbers of a point: the way back of `read_point`."""
+        across, down = self._pixels_per_unit(extent, sent)
+        x, y = point.x / across, point.y / down
+        return (y, x) if self.order == "yx" else (x, y)
+
+    def write_box(self, box: Box, extent: Sequence[float], sent: Sequence[float] = ()) -> tuple[float, ...]:
+        """The numbers of a box: the way back of `read_box`."""
+        width, height = box.right - box.left, box.bottom - box.top
+        one, other = Point(box.left, box.top), Point(box.right, box.bottom)
+        if self.form != "corners":
+            other = Point(width, height)
+        if self.form == "centre-size":
+            one = Point(box.left + width / 2, box.top + height / 2)
+        return (*self.write_point(one, extent, sent), *self.write_point(other, extent, sent))
+
+    def _pixels_per_unit(self, extent: Sequence[float], sent: Sequence[float]) -> tuple[float, float]:
+        if self.unit == "pixels":
+            return 1.0, 1.0
+        if len(extent) != 2:
+            raise DataError(f"coordinates in {self.unit} need the picture's width and height, which are unknown")
+        if self.unit == "sent-pixels":
+            if len(sent) != 2:
+                raise DataError("coordinates in sent-pixels need the size at which the model saw the picture")
+            return extent[0] / sent[0], extent[1] / sent[1]
+        whole = _RANGES[self.unit]
+        return extent[0] / whole, extent[1] / whole
+
+
+def parse_space(name: str) -> Space:
+    """The space of a name: a unit, then `-yx` where the vertical coordinate comes first, then
+    `-centre-size` or `-corner-size` where boxes are not two corners. Raises UsageError."""
+    for unit in sorted(get_args(Unit), key=len, reverse=True):
+        for order in get_args(Order):
+            for form in get_args(BoxForm):
+                space = Space(unit, order, form)
+                if space.name == name:
+                    return space
+    raise UsageError(
+        f"{name!r} is no coordinate space; expected one of {', '.join(get_args(Unit))}, "
+        "then -yx where y comes first, then -centre-size or -corner-size where boxes are not two corners"
+    )
