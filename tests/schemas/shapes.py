@@ -85,6 +85,15 @@ QUESTIONS: dict[str, tuple[Turn, ...]] = {
     "unicode": (("user", ('零 𝔸 é "quoted" \\ \n\t\x7f',)),),
 }
 
+_SCHEMA = msgspec.json.encode(
+    {
+        "type": "object",
+        "properties": {"total": {"type": "string"}, "items": {"type": "array", "items": {"type": "string"}}},
+        "required": ["total"],
+        "additionalProperties": False,
+    }
+).decode()
+
 SETTINGS: dict[str, Generation] = {
     "greedy": Generation(),
     "temperature": Generation(temperature=0.7),
@@ -97,6 +106,7 @@ SETTINGS: dict[str, Generation] = {
     "stop": Generation(stop=("\n\n", "Question:")),
     "logprobs": Generation(logprobs=20),
     "five logprobs": Generation(logprobs=5),
+    "schema": Generation(response_schema=_SCHEMA),
     "one token": Generation(max_new_tokens=1),
     "long": Generation(max_new_tokens=65536),
     "all": Generation(
@@ -122,6 +132,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "image_size": {"image_size": "2"},
     "logprobs=yes": {"logprobs": "yes"},
     "logprobs=no": {"logprobs": "no"},
+    "schema=no": {"schema": "no"},
     "reasoning=opened": {"reasoning": "opened"},
     "completions": {"endpoint": "completions"},
     "completions streamed": {"endpoint": "completions", "stream": "yes"},

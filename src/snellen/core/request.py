@@ -143,6 +143,9 @@ class Generation(_DigestedSettings, frozen=True, omit_defaults=True):
     """Divides the scores of tokens that prompt or reply hold already; 1: none."""
     presence_penalty: float = 0.0
     """Subtracted from the scores of tokens that the reply holds already; 0: none."""
+    response_schema: str = ""
+    """JSON Schema that the server or the decoder is asked to hold the reply to, as canonical JSON;
+    empty: free text. Whether it did is seen from the reply."""
 
 
 GREEDY = Generation()

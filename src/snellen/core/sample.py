@@ -53,7 +53,7 @@ def sampling_key(seed: int | str, name: str) -> bytes:
     return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
 
-Kind = Literal["choice", "yes_no", "open", "place"]
+Kind = Literal["choice", "yes_no", "open", "place", "fields"]
 
 
 class MediaRef(Struct, frozen=True, gc=False):
@@ -103,7 +103,7 @@ class Sample(Struct, frozen=True, gc=False):
 
     For `choice`, `options` maps labels A, B, ... to their texts and `gold` holds one label;
     `options` may be empty when only labels are known (predictions scored without the data).
-    For `place`, each gold answer is the text of a `Places`.
+    For `place`, each gold answer is the text of a `Places`; for `fields`, a record as JSON.
     """
 
     id: str

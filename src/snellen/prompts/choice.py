@@ -34,6 +34,7 @@ class PromptTemplate:
     open: str = "Answer the question using a single word or phrase."
     place: str = ""
     """The closing line of a question for a place: its form and its coordinate space."""
+    fields: str = "Answer with one JSON object and nothing else."
     chinese: PromptTemplate | None = None
     """The template for questions with Chinese characters, if there is another one for them."""
     lead: str = ""
@@ -116,7 +117,7 @@ def _already_asks_yes_no(question: str, template: PromptTemplate) -> bool:
 def _open_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
     lines = _hint_lines(sample, template)
     lines.append(sample.question)
-    closing = template.place if sample.kind == "place" else template.open
+    closing = {"place": template.place, "fields": template.fields}.get(sample.kind, template.open)
     return "\n".join([*lines, closing] if closing else lines)
 
 
@@ -130,7 +131,13 @@ def _framed_text(sample: Sample, options: Mapping[str, str], template: PromptTem
     return _FRAME_CELL.sub(lambda match: cells[match[0]], template.frame)
 
 
-_TEXT_OF_KIND = {"choice": _choice_text, "yes_no": _yes_no_text, "open": _open_text, "place": _open_text}
+_TEXT_OF_KIND = {
+    "choice": _choice_text,
+    "yes_no": _yes_no_text,
+    "open": _open_text,
+    "place": _open_text,
+    "fields": _open_text,
+}
 
 
 def _interleave(text: str, media: Sequence[MediaRef]) -> Iterator[Part]:

@@ -310,7 +310,7 @@ def guess_metrics(records: Sequence[Record]) -> dict[str, Metric]:
     passes; otherwise `frequent` is the score of always giving the most frequent label of each kind
     of question. Empty without gold answers; no chance level if options are unknown.
     """
-    closed = [record for record in records if record.kind != "open" and record.gold]
+    closed = [record for record in records if record.kind in ("choice", "yes_no") and record.gold]
     if not closed:
         return {}
     n = len(records)

@@ -191,6 +191,8 @@ class Declaration(BenchmarkFacts):
     """The stored prompt template of the benchmark's paper, which is then the default."""
     max_new_tokens: int | None = None
     """Longest reply in tokens; None: that of `scoring`."""
+    response_schema: str = ""
+    """`Generation.response_schema` of every question."""
     video: Video | None = None
 
     # How it is scored.

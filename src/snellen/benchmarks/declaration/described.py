@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +28,7 @@ class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
     unlisted: str | None = None
     yes_no: str | None = None
     open: str | None = None
+    fields: str | None = None
 
     def fill_template(self, template: PromptTemplate) -> PromptTemplate:
         strings = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
@@ -47,6 +48,8 @@ class DescribedBenchmark(Struct, frozen=True, kw_only=True, forbid_unknown_field
     headline: str = ""
     """What the mean is called; empty: as the metric."""
     circular: Circular = "off"
+    response_schema: dict[str, Any] = {}
+    """JSON Schema that servers are asked to hold replies to (`Generation.response_schema`)."""
     prompt: TemplateStrings = TemplateStrings()
 
 

@@ -31,6 +31,7 @@ from snellen.benchmarks.declaration.judged import ACCURACY, Judged
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
+from snellen.benchmarks.declaration.record_fields import FIELD_F1, plain_headline, record_headline
 from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
@@ -51,6 +52,7 @@ from snellen.extract.open_text import parse_final, parse_raw
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
+from snellen.scoring.json_schema import canonical_schema
 
 
 def summarise_sections(
@@ -254,12 +256,11 @@ def read_family(path: Path) -> Declaration:
         template=_template(family),
         adjust_row=_adjust_row(family),
         max_new_tokens=family.max_new_tokens,
+        response_schema=canonical_schema(family.response_schema, str(path)),
         video=_video(family),
         scoring=_scoring(family),
         headline=_headline(family),
-        rule_headlines={VLMEVALKIT: group_mean("mean_of_types", TYPE)}
-        if family.types
-        else dict.fromkeys(family.plain_by, Headline()),
+        rule_headlines=_rule_headlines(family),
         counts_missing=family.counts_missing,
         check=_function(family.check) if family.check else None,
         hidden_answers=family.hidden,
@@ -324,11 +325,23 @@ def _scoring(family: DescribedFamily) -> Scoring:
         return Judged(flow=matches.flow, rubrics=matches.rubrics, must_judge=True, max_judge_tokens=128)
     if family.judges:
         return described_judging(family.judges, _template(family), family.refused)
+    if family.kind == "fields":
+        return _record_scoring(family)
     return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
 
 
 def _is_open(family: DescribedFamily) -> bool:
     return OWN in family.rules or (family.kind == "open" and bool(set(family.rules.values()) - {NO_RULE}))
+
+
+def _record_scoring(family: DescribedFamily) -> RuleScoring:
+    """Scoring of records: each rule but Snellen's compares the raw reply by its own formula."""
+    rules = {OWN: PARSERS[OWN]}
+    for rule, name in family.rules.items():
+        grade = against_gold(_function(name))
+        parse = _function(family.parse[rule]) if rule in family.parse else parse_raw
+        rules[rule] = ParserSet(fields=OpenScoring(parse, grade))
+    return replace(open_answers(FIELD_F1, rules), kind="fields", max_new_tokens=1024)
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
@@ -414,6 +427,8 @@ def _headline(family: DescribedFamily) -> Headline:
         return group_mean(family.headline or f"mean_of_{family.mean_over}s", family.mean_over, weights=weights)
     if family.match:
         return Headline(summarise=summarise_matches)
+    if family.kind == "fields":
+        return record_headline(family.headline)
     if family.judges:
         return judged_headline(family.judges, family.headline)
     if family.sections:
@@ -422,6 +437,14 @@ def _headline(family: DescribedFamily) -> Headline:
         name = family.unit.headline
         return Headline(name=name, summarise=partial(summarise_units, name), sums=unit_sums)
     return Headline()
+
+
+def _rule_headlines(family: DescribedFamily) -> dict[str, Headline]:
+    if family.kind == "fields":
+        return {rule: plain_headline(name.rpartition(".")[2]) for rule, name in family.rules.items()}
+    if family.types:
+        return {VLMEVALKIT: group_mean("mean_of_types", TYPE)}
+    return dict.fromkeys(family.plain_by, Headline())
 
 
 def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:

@@ -11,6 +11,7 @@ Golds of yes/no questions are read by the reader of replies.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -213,3 +214,18 @@ def _similar(text: str, options: Mapping[str, str]) -> tuple[str, ...]:
         or (number is not None and parse_finite(option.strip()) == number)
     )
     return alike if len(alike) == 1 else ()
+
+
+def record_golds(row: Row) -> tuple[str, ...]:
+    """The gold record of a row, as it stands; none without a gold answer. Raises DataError for what
+    is no object or list in JSON."""
+    gold = row.cells.get(gold_column(row.cells) or "", "").strip()
+    if not gold:
+        return ()
+    try:
+        value = json.loads(gold)
+    except ValueError as error:
+        raise DataError(f"the gold answer {gold[:60]!r} is no JSON ({error}); expected a record") from error
+    if not isinstance(value, dict | list):
+        raise DataError(f"the gold answer {gold[:60]!r} is no record; expected a JSON object or list")
+    return (gold,)

@@ -34,7 +34,8 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     answers: dict[str, str] = {}
     """What the data write for a gold answer, to the gold answer."""
     answer_key: str = ""
-    """The gold answers are the values of this key in a list of objects."""
+    """The gold answers are the values of this key in a list of objects; of a single object, the
+    record that it has there."""
     answer_mark: str = ""
     """The gold answer is what stands behind the last of these marks."""
     place: str = ""
@@ -56,9 +57,8 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         gold = gold_column(cells)
         if gold is not None:
             held = cells[gold].strip()
-            if self.answer_key and held.startswith("["):
-                items = parse_json_or_literal(held)
-                held = json.dumps([one[self.answer_key] if isinstance(one, dict) else one for one in items])
+            if self.answer_key and held.startswith(("[", "{")):
+                held = self._keyed_answer(held)
             if self.answer_mark:
                 held = held.rpartition(self.answer_mark)[2].strip()
             cells[gold] = self.answers.get(held, held)
@@ -84,6 +84,12 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def keeps(self, row: Row) -> bool:
         """Whether a question is published with its answer."""
         return not self.lacking_answer or self.lacking_answer not in row_gold(row)
+
+    def _keyed_answer(self, held: str) -> str:
+        value = parse_json_or_literal(held)
+        if isinstance(value, dict):
+            return json.dumps(value.get(self.answer_key, value), ensure_ascii=False)
+        return json.dumps([one[self.answer_key] if isinstance(one, dict) else one for one in value])
 
     def _named_cells(self, row: Row) -> dict[str, str]:
         cells = {name: text for name, text in row.cells.items() if text.strip() not in self.nothing}

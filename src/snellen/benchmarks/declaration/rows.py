@@ -22,6 +22,7 @@ from snellen.benchmarks.declaration.golds import (
     choice_golds,
     is_plain_label,
     label_without_options,
+    record_golds,
     yes_no_golds,
 )
 from snellen.core.benchmark import HasIds
@@ -59,6 +60,8 @@ _KINDS: dict[str, Kind] = {
     "open": "open",
     "free_form": "open",
     "vqa": "open",
+    "fields": "fields",
+    "json": "fields",
 }
 
 
@@ -218,6 +221,8 @@ def sample_of(
         golds = tuple(map(label_without_options, golds))
     elif kind == "yes_no":
         golds = at_row(path, row, yes_no_golds, golds)
+    elif kind == "fields":
+        golds = at_row(path, row, record_golds, row)
     return Sample(
         id=row_id(row),
         kind=kind,

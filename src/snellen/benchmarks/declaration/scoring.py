@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, cast, get_args
 
+from msgspec import structs
+
 from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, Scoring
 from snellen.benchmarks.protocol.ask_config import (
     apply_few_shot,
@@ -20,7 +22,14 @@ from snellen.benchmarks.protocol.ask_config import (
     prompt_options,
     prompt_parameters,
 )
-from snellen.benchmarks.protocol.flows import AskConfig, Circular, YesNoParser, circular_flow, single_pass_flow
+from snellen.benchmarks.protocol.flows import (
+    FOLLOWS_SCHEMA,
+    AskConfig,
+    Circular,
+    YesNoParser,
+    circular_flow,
+    single_pass_flow,
+)
 from snellen.benchmarks.protocol.judging import JUDGE, judge_parameters, panel_of
 from snellen.benchmarks.protocol.parsers import (
     OWN,
@@ -84,7 +93,9 @@ class RuleScoring(Scoring):
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
-        secondary = (*config.open.secondary, *(config.place.secondary if config.place else ()))
+        graded = (config.open, config.fields, config.place)
+        secondary = tuple(name for one in graded if one is not None for name in one.secondary)
+        secondary += (FOLLOWS_SCHEMA,) if config.settings.response_schema else ()
         scored = replace(
             plain,
             flow=single_pass_flow(config) if mode == "off" else circular_flow(config, mode),
@@ -115,6 +126,7 @@ class RuleScoring(Scoring):
             choice_with_gold=parsers.choice_with_gold,
             yes_no=parsers.yes_no,
             open=parsers.open,
+            fields=parsers.fields,
             place=parsers.place,
             template=declaration.template or self.template,
             by_meaning=parsers.by_meaning,
@@ -223,7 +235,10 @@ def _settings(resolved: ResolvedVariant, default: int) -> Generation:
     """The longest reply: the variant's, else the declaration's, more if the model thinks first."""
     plain = resolved.declaration.max_new_tokens or default
     longest = max_reply_tokens(plain, resolved.options)
-    return Generation(max_new_tokens=resolved.variant.max_new_tokens or longest)
+    settings = Generation(max_new_tokens=resolved.variant.max_new_tokens or longest)
+    schema = resolved.declaration.response_schema
+    # An equal empty text of another object would count as set in the digest.
+    return structs.replace(settings, response_schema=schema) if schema else settings
 
 
 def _add_similarity(scored: Benchmark, variant: Variant, judges_score: bool) -> Benchmark:

@@ -21,6 +21,7 @@ import hashlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -31,12 +32,14 @@ from snellen.benchmarks.declaration.described import DescribedBenchmark, Templat
 from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
 from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
 from snellen.benchmarks.declaration.published import absolute_path
+from snellen.benchmarks.declaration.record_fields import record_headline
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.declaration.units import unit_column
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.data.columns import check_column_keys
 from snellen.prompts.choice import DEFAULT_TEMPLATE
+from snellen.scoring.json_schema import canonical_schema
 
 VERSION = "4"
 
@@ -61,9 +64,7 @@ def load_declaration(path: str) -> Declaration:
     if "://" not in file:
         file = str(Path(path).expanduser().parent / file)
     data = UserFile(file, own.columns, absolute_path(path))
-    content = msgspec.structs.asdict(description)
-    if not description.ignore_columns:
-        del content["ignore_columns"]  # so that older descriptions keep their digest
+    content = _digested_content(description)
     digest = hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
     declaration = Declaration(
         name=description.name or Path(path).stem,
@@ -76,12 +77,15 @@ def load_declaration(path: str) -> Declaration:
         kind="open" if description.judge else description.kind,
         requires=REQUIRES_TEXT,
         max_new_tokens=description.max_new_tokens,
+        response_schema=canonical_schema(description.response_schema, path),
         scoring=_scoring(description),
         parameters={DESCRIBED: digest},
     )
     if description.judge:
         headline = Headline(name=description.headline or "score")
         return replace(declaration, headline=headline, for_variant=_without_units)
+    if description.kind == "fields":
+        declaration = replace(declaration, headline=record_headline(description.headline))
     return replace(declaration, for_variant=partial(_adapt, data, description.prompt))
 
 
@@ -99,6 +103,18 @@ def _without_units(declaration: Declaration, variant: Variant) -> Declaration:
             f"{declaration.name}: grades of a judge are not counted by units; leave out --columns unit=..."
         )
     return declaration
+
+
+def _digested_content(description: BenchmarkDescription) -> dict[str, Any]:
+    """Every field of the file that its digest covers: those that older versions did not have only
+    where they are set, so that older descriptions keep their digest."""
+    content = msgspec.structs.asdict(description)
+    for name in ("ignore_columns", "response_schema"):
+        if not content[name]:
+            del content[name]
+    prompt = msgspec.structs.asdict(description.prompt)
+    content["prompt"] = {name: text for name, text in prompt.items() if name != "fields" or text is not None}
+    return content
 
 
 def _load_description(path: str) -> BenchmarkDescription:

@@ -17,15 +17,20 @@ from snellen.core.request import Generate, Generation, LazyMessages, Message, Re
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.forms import answer_form, parse_form
+from snellen.extract.json_reply import parse_json_reply
 from snellen.extract.llm import RULE, Extraction, extract_choice, is_unmatched, resolve_answer
 from snellen.extract.open_text import parse_open
 from snellen.extract.unanswered import FILTER_REFUSAL, model_text
 from snellen.extract.yes_no import parse_yes_no
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.prompts.rotation import is_rotatable, rotate_options
+from snellen.scoring.fields import invented_share, is_exact_record, record_f1
+from snellen.scoring.json_schema import follows_schema
 from snellen.scoring.open_answer import has_same_labels, matches_gold
 
 Circular = Literal["off", "early", "full"]
+FOLLOWS_SCHEMA = "follows_schema"
+"""Value, where a schema of the reply was asked for: 1 if the whole reply is JSON by it, else 0."""
 MATCH_RATE = "match_rate"
 """Value, where there is an extractor: 1 where the rules match the first reply, else 0."""
 
@@ -95,6 +100,18 @@ EQUALITY = OpenScoring()
 """The answer that a reply marks, equal to a gold answer."""
 
 
+def _record_grade(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
+    return lambda answer, sample: metric(answer, sample.gold)
+
+
+RECORD_FIELDS = OpenScoring(
+    parse_json_reply,
+    _record_grade(record_f1),
+    {"exact_record": _record_grade(is_exact_record), "invented_fields": _record_grade(invented_share)},
+)
+"""The JSON of a reply, field by field."""
+
+
 class PlannedPass(msgspec.Struct, frozen=True, gc=False):
     """One pass to be asked: its options, its gold and the data row that holds it."""
 
@@ -115,6 +132,7 @@ class AskConfig:
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices in place of `choice` where there is a gold."""
     open: OpenScoring = EQUALITY
+    fields: OpenScoring = RECORD_FIELDS
     place: PlaceScoring | None = None
     """None where no question asks for a place."""
     template: PromptTemplate = DEFAULT_TEMPLATE
@@ -283,6 +301,8 @@ def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: A
     if sample.kind == "place":
         assert config.place is not None, "a benchmark that asks for places says how these are read"
         return config.place.parse(output.text, output.stop_reason, sample, output.image_sizes)
+    if sample.kind == "fields":
+        return config.fields.parse(output.text, output.stop_reason)
     form = answer_form(sample.gold) if config.by_meaning and config.open.grade is equals_gold else None
     if form is not None:
         return parse_form(output.text, form, sample.gold, stop_reason=output.stop_reason)
@@ -311,9 +331,8 @@ def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: 
 
 def _grades(sample: Sample, config: AskConfig) -> OpenScoring | PlaceScoring | None:
     """How an answer of the sample's kind is graded; None for kinds whose answers are right or wrong."""
-    if sample.kind == "open":
-        return config.open
-    return config.place if sample.kind == "place" else None
+    kinds = {"open": config.open, "fields": config.fields, "place": config.place}
+    return kinds.get(sample.kind)
 
 
 def _is_text_answer(answer: ParsedAnswer) -> bool:
@@ -393,6 +412,9 @@ def _values(
     if first.correct is None:
         return {}
     values = _secondary_grades(sample, first, config)
+    schema = config.settings.response_schema
+    if schema and isinstance(first.output, Generated):
+        values[FOLLOWS_SCHEMA] = float(follows_schema(first.output.text, schema))
     if circular:
         values["vanilla"] = float(first.correct)
     if config.extractor:

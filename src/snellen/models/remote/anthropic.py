@@ -19,6 +19,7 @@ from snellen.models.remote.dialect import (
     dict_or_empty,
     merge_texts,
     require_finish,
+    schema_to_send,
     text_of,
     token_count,
     unreadable_field,
@@ -72,6 +73,10 @@ class Anthropic:
                 body[name] = settings.top_p if use_top_p else settings.temperature
                 if settings.top_k:
                     body["top_k"] = settings.top_k
+            schema = schema_to_send(settings, config)
+            if schema is not None:
+                form = {"type": "json_schema", "schema": schema}
+                body["output_config"] = {**body.get("output_config", {}), "format": form}
         if config.setup.stream:
             body["stream"] = True
         method = "streamRawPredict" if config.setup.stream else "rawPredict"

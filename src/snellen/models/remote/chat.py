@@ -21,6 +21,7 @@ from snellen.models.remote.dialect import (
     list_or_empty,
     merge_texts,
     require_finish,
+    schema_to_send,
     text_of,
     token_count,
     top_logprobs,
@@ -33,6 +34,8 @@ from snellen.models.remote.options import set_field
 from snellen.models.remote.profile import has_fixed_sampling
 
 PATH = "chat/completions"
+SCHEMA_NAME = "answer"
+"""Name of the schema of a reply, which some servers require."""
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "thoughts")
 """Fields of a message that hold reasoning: DeepSeek, vLLM and most others; OpenRouter, Groq,
 Together and Ollama; others."""
@@ -172,6 +175,11 @@ def generation_fields(settings: Generation, config: RemoteModelConfig) -> Body:
         body[profile.seed_field] = settings.seed
     if profile.stop and settings.stop:
         body["stop"] = list(settings.stop)
+    schema = schema_to_send(settings, config)
+    if schema is not None:
+        # Not `strict`, which takes a part of JSON Schema alone and refuses the rest.
+        full = {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "schema": schema}}
+        body["response_format"] = full if profile.response_schema == "json_schema" else {"type": "json_object"}
     if setup.logprobs and settings.logprobs:
         is_flag = profile.logprobs_in == "flag"
         body |= {"logprobs": True, "top_logprobs": settings.logprobs} if is_flag else {"logprobs": settings.logprobs}

@@ -26,6 +26,7 @@ class Completions:
             # This endpoint kept the name `max_tokens`, also where chat completions gave it up.
             profile = msgspec.structs.replace(config.profile, token_limit="max_tokens", logprobs_in="count")
             body |= generation_fields(request.settings, config._replace(profile=profile))
+            body.pop("response_format", None)
             if "logprobs" in body:
                 body["logprobs"] = min(body["logprobs"], profile.completion_logprobs)
         return Call(PATH, with_extra(body | stream_fields(config), config))

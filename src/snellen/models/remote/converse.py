@@ -9,7 +9,7 @@ from snellen.core.errors import ModelError
 from snellen.core.output import StopReason, Usage
 from snellen.core.request import Draw, Generate, Message, Part, Text
 from snellen.models.remote.anthropic import thinking_fields
-from snellen.models.remote.chat import with_extra
+from snellen.models.remote.chat import SCHEMA_NAME, with_extra
 from snellen.models.remote.dialect import (
     Body,
     Call,
@@ -21,6 +21,7 @@ from snellen.models.remote.dialect import (
     dict_or_empty,
     merge_texts,
     require_finish,
+    schema_to_send,
     text_of,
     token_count,
     unreadable_field,
@@ -54,6 +55,10 @@ class Converse:
             body["system"] = [{"text": system}]
         if isinstance(request, Generate):
             body |= self._settings(request, config)
+            if schema_to_send(request.settings, config) is not None:
+                # The schema is text here, not an object.
+                form = {"jsonSchema": {"name": SCHEMA_NAME, "schema": request.settings.response_schema}}
+                body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": form}}
         return Call(f"model/{quote_url(config.model, safe='')}/converse", with_extra(body, config))
 
     def parse_reply(self, reply: Reply) -> RawReply:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from snellen.core.errors import ModelError
 from snellen.core.output import Generated, StopReason, Usage
-from snellen.core.request import Draw, Generate, Message, Part, Text
+from snellen.core.request import Draw, Generate, Generation, Message, Part, Text
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import split_reasoning
 from snellen.models.remote.errors import error_in_body
@@ -74,6 +76,13 @@ def merge_texts(parts: Sequence[Part]) -> list[Part]:
         else:
             merged.append(part)
     return merged
+
+
+def schema_to_send(settings: Generation, config: RemoteModelConfig) -> Any:
+    """The schema of the reply as a JSON value; None if there is none, or none is sent."""
+    if settings.response_schema and config.setup.schema and config.profile.response_schema:
+        return msgspec.json.decode(settings.response_schema)
+    return None
 
 
 def apply_image_policy(messages: Sequence[Message], images: str) -> Sequence[Message]:

@@ -20,6 +20,7 @@ from snellen.models.remote.dialect import (
     list_or_empty,
     merge_texts,
     require_finish,
+    schema_to_send,
     text_of,
     token_count,
     top_logprobs,
@@ -136,6 +137,9 @@ def _generation_config(request: Generate, config: RemoteModelConfig) -> Body:
         body["seed"] = settings.seed
     if settings.stop:
         body["stopSequences"] = list(settings.stop)
+    schema = schema_to_send(settings, config)
+    if schema is not None:
+        body |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
     if setup.logprobs and settings.logprobs:
         body |= {"responseLogprobs": True, "logprobs": settings.logprobs}
     if setup.effort:

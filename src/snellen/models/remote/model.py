@@ -28,6 +28,7 @@ from snellen.models.remote.probe import (
     is_sampling_refusal,
     list_models,
     render_prompt,
+    with_schema_advice,
 )
 from snellen.models.remote.profile import has_fixed_sampling
 from snellen.models.remote.self_report import SelfReport
@@ -164,7 +165,10 @@ class ServerModel(RemoteModel):
             draw = draw_by_images if self.config.setup.endpoint == "images" else draw_by_chat
             return await draw(self.client, self._dialect, request, media, self.config)
         call = self._dialect.build_call(request, media, self.config)
-        reply = await receive_reply(self.client, self._dialect, call, media, self.config)
+        try:
+            reply = await receive_reply(self.client, self._dialect, call, media, self.config)
+        except ModelError as error:
+            raise with_schema_advice(error, request.settings.response_schema) from error
         stops = () if self.config.profile.stop else request.settings.stop
         return to_generated(reply, self.config, stops)
 

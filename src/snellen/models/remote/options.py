@@ -54,6 +54,7 @@ OPTIONS = (
         kind="count",
     ),
     ModelOption("logprobs", "whether the server gives log-probabilities", ("yes", "no")),
+    ModelOption("schema", "no: a benchmark's schema of the reply is not sent", ("yes", "no")),
     ModelOption("stream", "yes: the reply is sent piece by piece", ("yes", "no")),
     ModelOption("endpoint", "completions: plain text in; images: images out", ("chat", "completions", "images")),
     ModelOption("picture_host", "HOST or HOST:PORT from which drawn images are fetched, too"),
@@ -93,6 +94,7 @@ class Setup:
     video_frames: int
     """Most images that are handed over as one video."""
     logprobs: bool
+    schema: bool
     stream: bool
     endpoint: EndpointKind
     draws: bool
@@ -109,7 +111,7 @@ class Setup:
 
 
 _IDENTITY_OPTIONS = frozenset(
-    {"reasoning_effort", "reasoning", "sampling", "images", "image_size", "video", "endpoint", "draws"}
+    {"reasoning_effort", "reasoning", "sampling", "schema", "images", "image_size", "video", "endpoint", "draws"}
     | {"rank", "api_version", "logprobs", "revision"}
 )
 
@@ -137,6 +139,7 @@ def read_setup(provider: str, profile: ProviderProfile, options: Mapping[str, st
         native_video=values.get("video") == "native",
         video_frames=int(values.get("video_frames", 32)),
         logprobs=values["logprobs"] == "yes" if "logprobs" in values else profile.logprobs,
+        schema=values.get("schema", "yes") == "yes",
         stream=values.get("stream") == "yes",
         endpoint=cast(EndpointKind, values.get("endpoint", "chat")),
         draws=values.get("draws") == "yes",

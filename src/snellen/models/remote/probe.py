@@ -150,6 +150,16 @@ def is_sampling_refusal(error: ModelError) -> bool:
     return any(setting in str(error) for setting in _SAMPLING_FIELDS)
 
 
+_SCHEMA_FIELDS = ("response_format", "json_schema", "responsejsonschema", "output_config", "outputconfig", "textformat")
+
+
+def with_schema_advice(error: ModelError, schema: str) -> ModelError:
+    """The error, with what to do if the server refuses the schema of the reply that was sent."""
+    if not schema or error.kind != "request" or not any(name in str(error).lower() for name in _SCHEMA_FIELDS):
+        return error
+    return ModelError(f"{error}; the server takes no such schema of the reply: schema=no sends none", error.kind)
+
+
 def explain_error(error: ModelError, origin: ServerOrigin) -> str:
     """Explain an error and what to do, in one sentence."""
     if NO_KEY in str(error):

@@ -21,6 +21,7 @@ URL_SCHEMES = ("http", "https")
 """Providers of any server, by its URL."""
 AWS_VARIABLES = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 Video = Literal["none", "video_url"]
+SchemaField = Literal["", "json_schema", "json_object"]
 
 
 class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,6 +64,9 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     seed_field: str = "seed"
     stop: bool = True
     """Whether it takes stop strings; if not, they are cut off here."""
+    response_schema: SchemaField = ""
+    """Whether the dialect's field for a schema of the reply is sent: `json_schema` sends the schema,
+    `json_object` asks for JSON alone, since the provider takes no schema; empty: nothing is sent."""
     logprobs: bool = True
     logprobs_in: Literal["flag", "count"] = "flag"
     """Whether `logprobs` is a flag beside `top_logprobs`, or itself the number of tokens."""

@@ -83,7 +83,7 @@ def generation_params(request: Generate) -> SamplingParams:
     that what else is in flight does not change it.
     """
     from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     settings = request.settings
     sampled = settings.temperature > 0
@@ -98,6 +98,7 @@ def generation_params(request: Generate) -> SamplingParams:
         logprobs=settings.logprobs or None,
         repetition_penalty=settings.repetition_penalty,
         presence_penalty=settings.presence_penalty,
+        structured_outputs=StructuredOutputsParams(json=settings.response_schema) if settings.response_schema else None,
         # Tags of thoughts are special tokens in some tokenizers; replies are decoded by us.
         skip_special_tokens=False,
         spaces_between_special_tokens=False,

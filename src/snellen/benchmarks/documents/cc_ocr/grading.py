@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from snellen.benchmarks.documents.cc_ocr.fields import FieldCounts, count_fields, field_similarity, parse_fields
 from snellen.benchmarks.documents.cc_ocr.subsets import DOCUMENTS, FIELDS, SCENE, SUBSET, TASK, TRACK
 from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
 from snellen.core.limits import is_too_deep
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
+from snellen.scoring.field_trees import FieldCounts, count_fields, field_similarity, parse_fields
 
 _UNREADABLE = ("###", "***")
 """What some data sets put for unreadable text."""

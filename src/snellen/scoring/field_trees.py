@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
+from snellen.core.errors import MissingExtra
 from snellen.core.literals import parse_json_or_literal
 
 Fields = Mapping[str, Any] | Sequence[Any]
@@ -50,20 +51,25 @@ def parse_fields(text: str) -> Any:
         return None
 
 
-def normalise_fields(value: Any) -> Fields:
+def normalise_fields(value: Any, *, drop_empty: bool = False) -> Fields:
     """Objects with sorted names, shorter ones first, and lists as values; texts trimmed. Empty
-    values are dropped, and of lists that do not hold objects alone the texts and numbers stay."""
+    lists and objects are dropped, and of lists that do not hold objects alone the texts and numbers
+    stay. `drop_empty` drops empty texts, null, zero and false as well, as Donut does and CC-OCR does
+    not."""
+    if drop_empty and not value:
+        return {}
     if isinstance(value, dict):
         fields: dict[str, Any] = {}
         for name in sorted(value, key=lambda name: (len(name), name)):
-            inner = normalise_fields(value[name])
+            inner = normalise_fields(value[name], drop_empty=drop_empty)
             if inner:
                 fields[name] = inner if isinstance(inner, list) else [inner]
         return fields
     if not isinstance(value, list):
         return [str(value).strip()]
     if all(isinstance(item, dict) for item in value):
-        return [inner for inner in map(normalise_fields, value) if inner]
+        items = (normalise_fields(item, drop_empty=drop_empty) for item in value)
+        return [inner for inner in items if inner]
     # `type` rather than `isinstance`: true and false are no numbers here.
     texts = (str(item).strip() for item in value if type(item) in (str, int, float))
     return [text for text in texts if text]
@@ -77,14 +83,29 @@ def count_fields(reply: Any, gold: Any) -> FieldCounts:
     return FieldCounts(right, found.total() + expected.total() - 2 * right)
 
 
-def field_similarity(reply: Any, gold: Any) -> float:
+def field_similarity(reply: Any, gold: Any, *, drop_empty: bool = False) -> float:
     """Similarity of two JSON values as trees, 0..1. Needs the package `apted`."""
-    gold_tree = _tree("", normalise_fields(gold))
+    gold_tree = _tree("", normalise_fields(gold, drop_empty=drop_empty))
     size = sum(_node_cost(node) for node in _below(gold_tree))
-    distance = _distance(_tree("", normalise_fields(reply)), gold_tree)
+    distance = _distance(_tree("", normalise_fields(reply, drop_empty=drop_empty)), gold_tree)
     if not size:
         return float(not distance)
     return max(0.0, 1 - distance / size)
+
+
+def tree_accuracy(reply: str, golds: Sequence[str]) -> float:
+    """Donut's accuracy of a record as JSON, by the gold record that is nearest."""
+    return max(field_similarity(parse_fields(reply), parse_fields(gold), drop_empty=True) for gold in golds)
+
+
+def check_packages() -> None:
+    """Raise MissingExtra without the packages that records are compared with."""
+    try:
+        import apted
+        import scipy
+    except ImportError as error:
+        raise MissingExtra("comparing records", "documents", error.name or "apted") from None
+    del apted, scipy
 
 
 def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
