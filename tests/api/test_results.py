@@ -108,6 +108,13 @@ def test_a_name_that_is_not_one_run(results: snellen.Results, key: Any, sentence
         results[key]
 
 
+def test_an_attribute_of_a_run_is_named(results: snellen.Results) -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'samples': each run has it, as in results\[0\].samples"):
+        results.samples()  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"no attribute 'topics'$"):
+        _ = results.topics  # type: ignore[attr-defined]
+
+
 def test_results_are_iterated_and_counted(results: snellen.Results) -> None:
     assert [run.model for run in results] == ["random", "random:seed=1"]
     assert len(results) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from snellen.benchmarks.declaration.build import build
 from snellen.benchmarks.declaration.converted import converted_file
+from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
 
@@ -51,7 +53,10 @@ def test_another_file_takes_its_place(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
-        (lambda path: [{}["x"]], "odd.json: <lambda> of odd failed: KeyError: 'x'"),
+        (
+            lambda path: [{}["x"]],
+            r"odd.json: <lambda> of odd failed: KeyError: 'x' \(test_converted.py, line \d+, in <lambda>\)",
+        ),
         (lambda path: ["text"], "odd.json: <lambda> of odd gives str; expected rows"),
         (lambda path: [], "odd holds no rows"),
     ],
@@ -66,3 +71,23 @@ def test_a_file_has_to_be_named(file: Path) -> None:
         build(converted_file("odd", read_rows), Variant()).open()
     with pytest.raises(DataError, match=r"none\.json: no such file or folder"):
         build(converted_file("odd", read_rows, file.with_name("none.json")), Variant()).open()
+
+
+def test_recorded_replies_are_scored_by_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    declared = file.with_name("declared.py")
+    declared.write_text(
+        "from snellen.benchmarks.declaration.converted import converted_file\n"
+        f"{inspect.getsource(read_rows)}\n"
+        f"BENCHMARK = converted_file('odd', read_rows, {str(file)!r})\n".replace("(path: Path)", "(path)").replace(
+            "from snellen", "import json\nfrom snellen", 1
+        )
+    )
+    replies = file.with_name("replies.csv")
+    replies.write_text("id,prediction\na,cold\nb,A\n")
+    assert main(["score", "odd", "--load", str(declared), "--predictions", str(replies), "--json"]) == 0
+    headline = json.loads(capsys.readouterr().out)["headline"]
+    assert (headline["value"], headline["n"]) == (100.0, 2)
+    assert main(["score", "od", "--load", str(declared), "--predictions", str(replies)]) == 2
+    assert "did you mean odd?" in capsys.readouterr().err
+    assert main(["score", str(file.parent / "nowhere")]) == 2
+    assert "nowhere: there is no such file or folder" in capsys.readouterr().err

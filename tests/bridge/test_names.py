@@ -46,6 +46,11 @@ def test_the_list_of_a_tool_needs_no_environment(capsys: pytest.CaptureFixture[s
     listed = [line for line in lines if line.startswith("vlmevalkit/")]
     assert len(listed) == len(list(read_catalogue("vlmevalkit").tasks())) > 700
     assert any(line.split() == ["vlmevalkit/MMStar", "image", "choice", "mmstar"] for line in listed)
+    assert main(["list", "benchmarks", "--from", "inspect"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert ["inspect/mathvista", "image", "mathvista"] in [line.split() for line in lines]
+    # Another benchmark of that name, and one of which Inspect says neither inputs nor kind.
+    assert ["inspect/worldsense", "unknown"] in [line.split() for line in lines]
     assert main(["list", "benchmarks", "--from", "nobody"]) == 2
     assert main(["list", "models", "--from", "vlmevalkit"]) == 2
 
@@ -140,6 +145,6 @@ def test_the_proof_says_what_came_of_each_task() -> None:
 
 def test_the_list_names_the_benchmark_of_the_exact_spelling() -> None:
     """Two families have names that differ in case alone."""
-    assert own_name_of("MMBench_DEV_EN") == "mmbench"
-    assert own_name_of("MMBench_dev_en") == "mtl-mmbench"
-    assert own_name_of("POPE") == own_name_of("pope") == "pope"
+    assert own_name_of("MMBench_DEV_EN", "vlmevalkit") == "mmbench"
+    assert own_name_of("MMBench_dev_en", "vlmevalkit") == "mtl-mmbench"
+    assert own_name_of("POPE", "vlmevalkit") == own_name_of("pope", "lmms-eval") == "pope"

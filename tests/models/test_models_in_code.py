@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -279,7 +280,8 @@ def test_an_identity_is_the_same_in_another_process() -> None:
     code = (
         "import sys, snellen, test_models_in_code as t\n"
         "print(*(t.model_of(x).identity.digest() for x in "
-        "(t.always_a, t.Constant('A'), t.Batches(), t.uses_a_global, t.Whole())))"
+        "(t.always_a, t.Constant('A'), t.Batches(), t.uses_a_global, t.Whole())),"
+        "snellen.Capabilities(inputs=frozenset({'video', 'text', 'audio', 'image'})).inputs)"
     )
     folder = str(Path(__file__).parent)
     paths = [folder, *sys.path]
@@ -294,7 +296,9 @@ def test_an_identity_is_the_same_in_another_process() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
-    assert len(outputs.pop().split()) == 5
+    *digests, inputs = outputs.pop().split(maxsplit=5)
+    assert len(set(digests)) == 5
+    assert set(re.findall(r"'(\w+)'", inputs)) == {"audio", "image", "text", "video"}
 
 
 def test_stored_replies_are_those_of_the_same_code(evaluate: Callable[..., Results]) -> None:
@@ -330,6 +334,19 @@ def test_installed_library_in_another_path_is_not_user_code(tmp_path: Path, monk
         complete = __import__(name).complete
         digest = digest_code(lambda request, complete=complete: complete(request))
         assert bool(digest.opaque) == is_opaque, folder
+
+
+def test_installed_into_a_folder_is_not_user_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by `pip install --target`, also beside files of the user."""
+    code = "import threading\n_lock = threading.Lock()\ndef complete():\n    with _lock:\n        return 'A'\n"
+    record = tmp_path / "targeted-1.0.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text("targeted_lib.py,sha256=x,9\ntargeted-1.0.dist-info/RECORD,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, is_opaque in (("targeted_lib", False), ("beside_it", True)):
+        (tmp_path / f"{name}.py").write_text(code)
+        complete = __import__(name).complete
+        assert bool(digest_code(lambda request, complete=complete: complete()).opaque) == is_opaque, name
 
 
 class _Proxy:

@@ -27,6 +27,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Generate, Media
+from snellen.report.findings.errors import sampled_errors
 from snellen.report.page.error_page import error_page
 from snellen.stats.agreement import cohen_kappa
 from snellen.stats.intervals import wilson
@@ -62,6 +63,9 @@ def test_the_page_says_how_many_wrong_answers_there_are(runs: list[RunFolder]) -
     wrong = sum(record.score == 0 for record in runs[0].records())
     assert wrong > len(drawn) == 9
     assert f"9 of {wrong} wrong answers of 1 model" in error_page(drawn, {})
+    (table,) = sampled_errors(drawn, "errors.html").tables
+    assert [column.name for column in table.columns] == ["model", "subtasks", "to label", "wrong answers"]
+    assert [tuple(row) for row in table.rows] == [("random", 9, 9, wrong)]
     every = draw_wrong_answers(runs, each=1000)
     assert f">{wrong} wrong answers of 1 model" in error_page(every, {})
 

@@ -256,8 +256,8 @@ def test_health_metrics_and_headers(served: Served) -> None:
     [
         (("hub", "serve", "nowhere"), "nowhere holds no hub"),
         (("hub", "account", "nowhere", "x"), "nowhere holds no hub"),
-        (("submit", "nothing.tsv", "--hub", "http://127.0.0.1:9"), "neither a run folder nor"),
-        (("submit", "x", "--hub", "elsewhere"), "neither a run folder"),
+        (("submit", "nothing.tsv", "--hub", "http://127.0.0.1:9"), "nothing.tsv does not exist"),
+        (("submit", ".", "--hub", "elsewhere"), "neither a run folder"),
     ],
 )
 def test_commands_explain_mistakes(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:

@@ -11,7 +11,7 @@ from snellen.api._inputs import BenchmarkLike, as_data, keep_data
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples
 from snellen.benchmarks.declaration.registry import is_data_source
-from snellen.core.benchmark import DataTable, Variant
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant
 from snellen.core.errors import UsageError
 from snellen.data.columns import row_id
 from snellen.data.in_memory import Data, is_table, keep_rows
@@ -65,6 +65,8 @@ class ScoringInputs(NamedTuple):
     columns: ColumnNames
     name: str
     """Name of the predictions, that of their file if they have one."""
+    own_benchmarks: Mapping[str, Benchmark | BenchmarkFactory]
+    """Those of loaded files, by name."""
 
 
 def scoring_inputs(
@@ -73,6 +75,7 @@ def scoring_inputs(
     data: BenchmarkLike,
     variant: Variant,
     columns: Mapping[str, str],
+    load: Sequence[Path | str] = (),
 ) -> ScoringInputs:
     """Write inputs in memory to files of the cache. Raises UsageError for values that cannot be
     stored."""
@@ -101,7 +104,12 @@ def scoring_inputs(
         if is_kept or where.data is not None or is_data_source(str(benchmark)):
             where = replace(where, columns=names.split(True)[0])
         predictions = _predictions_file(predictions, folder, str(benchmark), where)
-    return ScoringInputs(str(benchmark), predictions, data, names, name)
+    loaded: Mapping[str, Benchmark | BenchmarkFactory] = {}
+    if load:
+        from snellen.models.naming.custom import load_files
+
+        loaded = load_files(load).benchmarks
+    return ScoringInputs(str(benchmark), predictions, data, names, name, loaded)
 
 
 def _predictions_file(predictions: Any, folder: Path, benchmark: str, variant: Variant) -> Path:

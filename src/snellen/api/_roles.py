@@ -122,12 +122,18 @@ def open_roles(
         opened_models, sampling, joins = join_requested(listed, opened_models, sampling, opener.role_model)
     named_models = _distinct_models(opened_models)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
-    shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
+    shared = {CLIP: opener.role_model(_own_clip(options.clip, custom))} if options.clip is not None else {}
     if judges:
         shared |= zip(judge_roles(len(judges)), map(opener.role_model, judges), strict=True)
         for role, settings in judge_sampling.items():
             check_sampler(role, shared[role], settings, 1)
     return ModelRoles(named_models, extractors, shared, sampling, judge_sampling, joins)
+
+
+def _own_clip(model: AnyModel, custom: Collection[str]) -> AnyModel:
+    """The name of a model of a loaded file, where `clip/NAME` names one."""
+    own = model.removeprefix("clip/") if isinstance(model, str) else ""
+    return own if own in custom else model
 
 
 def _distinct_models(models: Sequence[tuple[str, Model]]) -> list[tuple[str, Model]]:

@@ -3,6 +3,7 @@ data, parse them, score what was parsed."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -29,7 +30,7 @@ from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, ResultsFile, advice_on, results_file_of
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
-from snellen.core.benchmark import Benchmark, DataTable, Variant, final_summary
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model, abilities
 from snellen.core.record import Record
@@ -60,6 +61,7 @@ class ScoringFiles(NamedTuple):
     variant: Variant
     name: str
     """What the predictions are called in sentences."""
+    own_benchmarks: Mapping[str, Benchmark | BenchmarkFactory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +93,20 @@ class Answers(NamedTuple):
 
 def recognise(inputs: ScoringInputs, variant: Variant) -> ScoringFiles:
     """Step 1: which file holds what. Raises UsageError if no file holds replies."""
-    benchmark, predictions, data, columns, name = inputs
+    benchmark, predictions, data, columns, name, own = inputs
     if predictions is None or (data is None and _is_same_file(benchmark, predictions)):
         if not is_data_source(benchmark):
+            if os.sep in benchmark and not Path(benchmark).exists():
+                raise UsageError(f"{benchmark}: there is no such file or folder")
             raise UsageError(
                 f"no predictions for {benchmark}: give a file with --predictions, or in place of the "
                 "benchmark a file that holds questions, answers and predictions"
             )
-        return ScoringFiles(benchmark, Path(benchmark), "with the replies", columns, variant, name)
+        return ScoringFiles(benchmark, Path(benchmark), "with the replies", columns, variant, name, own)
     if variant.data is not None or is_data_source(benchmark):
-        return ScoringFiles(benchmark, Path(predictions), "in another file", columns, variant, name)
+        return ScoringFiles(benchmark, Path(predictions), "in another file", columns, variant, name, own)
     refuse_units(benchmark, columns.call)
-    return ScoringFiles(benchmark, Path(predictions), "of the benchmark", columns, variant, name)
+    return ScoringFiles(benchmark, Path(predictions), "of the benchmark", columns, variant, name, own)
 
 
 def read_replies(
@@ -226,12 +230,14 @@ def _open_benchmark(files: ScoringFiles, roles: RecordedRoles) -> Benchmark:
     """The benchmark, on the data if these are in a file of their own."""
     separate = files.questions == "in another file"
     columns, _ = files.columns.split(separate)
-    benchmark = resolve_benchmark(files.benchmark, _full_variant(files, roles, columns))
+    benchmark = resolve_benchmark(files.benchmark, _full_variant(files, roles, columns), files.own_benchmarks)
     own_id = files.columns.call.get("id")
     if not (separate and own_id and column_name(own_id, 0) in benchmark.open().columns):
         return benchmark
     # Both files call it so.
-    return resolve_benchmark(files.benchmark, _full_variant(files, roles, {**columns, "id": own_id}))
+    return resolve_benchmark(
+        files.benchmark, _full_variant(files, roles, {**columns, "id": own_id}), files.own_benchmarks
+    )
 
 
 def _full_variant(files: ScoringFiles, roles: RecordedRoles, columns: Mapping[str, str]) -> Variant:

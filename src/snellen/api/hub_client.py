@@ -56,7 +56,8 @@ def read_upload(path: Path, benchmark: str | None, model: str | None) -> Upload:
             benchmark or run.info.benchmark, model or run.info.model, "predictions.jsonl", _run_replies(run), info
         )
     if not path.is_file():
-        raise UsageError(f"{path} is neither a run folder nor a file of predictions")
+        what = "is neither a run folder nor a file of predictions" if path.exists() else "does not exist"
+        raise UsageError(f"{path} {what}")
     if benchmark is None or model is None:
         raise UsageError("a file of predictions needs --benchmark NAME and --name NAME")
     return Upload(benchmark, model, path.name, path.read_bytes(), {})

@@ -393,6 +393,13 @@ class Results(RowExport):
         self.lost = list(lost)
         """Servers started by Snellen that exited while they were needed."""
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises AttributeError, which says where an attribute of a run is found."""
+            where = f": each run has it, as in results[0].{name}" if hasattr(Run, name) else ""
+            raise AttributeError(f"'Results' object has no attribute {name!r}{where}", name=name, obj=self)
+
     def __len__(self) -> int:
         return len(self.runs)
 

@@ -60,6 +60,7 @@ def score(
     judge_repeats: int = 1,
     as_recorded: bool = False,
     ids: Collection[str] | None = None,
+    load: Sequence[Path | str] = (),
 ) -> Scored:
     """Score recorded predictions by the benchmark's own flow. No model is measured, no image read.
 
@@ -77,14 +78,15 @@ def score(
     each verdict. `labels` names a column that says what each reply answers (`{"answer": NAME}`) or
     whether it is right (`{"right": NAME}`); parsing is compared with it. `as_recorded` repeats the
     number of the tool that wrote the file, from its column of verdicts, else of the answers it
-    read. With `ids`, these questions alone are scored. A judge's server, as of vllm/ORG/NAME, is
-    started and stopped; `serving` gets lines about it. Raises UsageError subclasses, also for a
-    judge or extractor that would be asked nothing.
+    read. With `ids`, these questions alone are scored. The files of `load` declare benchmarks. A
+    judge's server, as of vllm/ORG/NAME, is started and stopped; `serving` gets lines about it.
+    Raises UsageError subclasses, also for a judge or extractor that would be asked nothing.
     """
     if name is not None and not (isinstance(name, str) and name):
         raise UsageError(f"name is {name!r}; expected what tables call the model, such as 'mine'")
     ignored = {IGNORED: variant.columns[IGNORED]} if IGNORED in variant.columns else {}
-    inputs = scoring_inputs(benchmark, predictions, data, variant, canonical_keys({**(columns or {}), **ignored}))
+    names = canonical_keys({**(columns or {}), **ignored})
+    inputs = scoring_inputs(benchmark, predictions, data, variant, names, load)
     check_column_keys(inputs.columns.single)
     check_judge_repeats(judge_repeats, judges or ())
     if as_recorded and (judges or extractor is not None):

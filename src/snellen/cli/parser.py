@@ -53,6 +53,7 @@ _ELSEWHERE = {
     "--data": "VLMEvalKit's --data NAME is -b NAME; here it says where the data of -b are",
     "--model_args": "here -m PROVIDER/NAME:OPTION=VALUE,...",
     **dict.fromkeys(("--work-dir", "--output_path"), "here --out DIR"),
+    "--probe": "a few questions are asked first by snellen plan --probe",
 }
 """What flags of other tools and commands are here; said where a command cannot be parsed."""
 _FIRST_COMMAND = "snellen run -m snellen/tiny -b eyechart"

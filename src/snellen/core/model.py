@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from snellen.core.output import Output
 from snellen.core.request import Request, Sampling
 from snellen.core.served_identity import ServedIdentity
 
 Modality = Literal["text", "image", "video", "audio"]
+
+
+class _Modalities(frozenset[Modality]):
+    """Iterates by name: the order of a set is that of Python's hash, another one in each process."""
+
+    def __iter__(self) -> Iterator[Modality]:
+        return iter(sorted(super().__iter__()))
 
 
 class Capabilities(Struct, frozen=True):
@@ -30,6 +38,10 @@ class Capabilities(Struct, frozen=True):
     """Compares images (`Compare`), as CLIP does."""
     clips: bool = False
     """Takes sampled frames with their times as one video (`core.clip`)."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "inputs", _Modalities(self.inputs))
+        force_setattr(self, "outputs", _Modalities(self.outputs))
 
 
 class Identity(Struct, frozen=True):

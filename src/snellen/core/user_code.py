@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import functools
 import os
+import sys
 import sysconfig
 import traceback
 from pathlib import Path
@@ -53,7 +57,32 @@ def is_users_file(filename: str) -> bool:
     """Whether code of this file is the user's: neither Snellen's nor of an installed library."""
     if filename.startswith("<") and not filename.startswith("<ipython-input"):
         return filename in ("<stdin>", "<string>")
-    return not filename.startswith((_OWN, *_LIBRARIES)) and _PACKAGES.isdisjoint(Path(filename).parts)
+    if filename.startswith((_OWN, *_LIBRARIES)) or not _PACKAGES.isdisjoint(Path(filename).parts):
+        return False
+    return not any(_is_installed(folder, filename) for folder in sys.path if folder)
+
+
+@functools.cache
+def _is_installed(folder: str, filename: str) -> bool:
+    """Whether a file below an entry of `sys.path` belongs to a package that an installer put there,
+    as `pip install --target` does: what it installed is in the RECORD beside it."""
+    if not filename.startswith(folder.rstrip(os.sep) + os.sep):
+        return False
+    path = Path(filename).relative_to(folder).as_posix()
+    return any(path in installed for installed in _installed_files(folder))
+
+
+@functools.cache
+def _installed_files(folder: str) -> tuple[frozenset[str], ...]:
+    """The files of each package that was installed into a folder, relative to it."""
+    found = []
+    for record in Path(folder).glob("*.dist-info/RECORD"):
+        with (
+            contextlib.suppress(OSError, UnicodeDecodeError, csv.Error),
+            record.open(newline="", encoding="utf-8") as file,
+        ):
+            found.append(frozenset(row[0] for row in csv.reader(file) if row))
+    return tuple(found)
 
 
 def _file_label(filename: str) -> str:

@@ -19,6 +19,7 @@ from snellen.benchmarks.declaration.data_file import UserFile, adapt_to_columns,
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.core.benchmark import DataTable, Variant
 from snellen.core.errors import DataError, SnellenError, UsageError
+from snellen.core.user_code import describe_error
 from snellen.data.in_memory import Data, keep_rows
 from snellen.settings import Settings
 
@@ -65,7 +66,7 @@ class _ConvertedFile(UserFile):
         except SnellenError:
             raise
         except Exception as error:
-            raise DataError(f"{path}: {function} of {self.name} failed: {type(error).__name__}: {error}") from error
+            raise DataError(f"{path}: {function} of {self.name} failed: {describe_error(error)}") from error
         wrong = next((row for row in rows if not isinstance(row, Mapping)), None)
         if wrong is not None:
             raise DataError(

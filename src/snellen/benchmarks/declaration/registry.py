@@ -385,9 +385,15 @@ def _find_registered(name: str) -> NamedSource | None:
     return near[0] if len(near) == 1 else None
 
 
+_OTHER_BENCHMARKS = frozenset({"inspect/worldsense"})
+"""Tasks that share the name of a benchmark here and are another one: Inspect's asks about described worlds."""
+
+
 @functools.cache
-def own_name_of(name: str) -> str:
-    """The family that another tool's name stands for; "" if there is none."""
+def own_name_of(name: str, tool: str) -> str:
+    """The family that a tool's name stands for; "" if there is none."""
+    if f"{tool}/{name}" in _OTHER_BENCHMARKS:
+        return ""
     known = _names_elsewhere()
     return known.get(name) or known.get(name.lower(), "")
 

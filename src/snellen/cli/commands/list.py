@@ -96,7 +96,7 @@ def _benchmarks() -> Document:
 
 def _benchmarks_of(tool: str) -> Document:
     """Name, inputs and kind of each benchmark of another tool, which family here is the same, and what
-    it needs beside its data."""
+    it needs beside its data. There is no column of kinds where the tool names none."""
     from snellen.benchmarks.declaration.peers import PEERS
     from snellen.benchmarks.declaration.registry import own_name_of
     from snellen.bridge.catalogue import read_catalogue
@@ -105,13 +105,16 @@ def _benchmarks_of(tool: str) -> Document:
     if tool not in PEERS:
         raise UnknownName("tool", tool, PEERS)
     found = read_catalogue(tool)
-    rows = [
-        (f"{tool}/{one.name}", " ".join(one.modality), one.kind or "", own_name_of(one.name), ", ".join(one.wants()))
-        for one in found.tasks()
-    ]
+    has_kinds = any(one.kind for one in found.tasks())
+    columns = ("name", "inputs", *(["kind"] if has_kinds else []), "native", "needs")
+    rows = []
+    for one in found.tasks():
+        kind = [one.kind or "unknown"] if has_kinds else []
+        inputs = " ".join(one.modality) or "unknown"
+        rows.append((f"{tool}/{one.name}", inputs, *kind, own_name_of(one.name, tool), ", ".join(one.wants())))
     at = f" at commit {found.commit[:8]}" if found.commit else ""
     more = f"the tasks of {PEERS[tool]} {found.version}{at}; docs/bridge.md says what running one needs"
-    return _names(f"benchmarks of {PEERS[tool]}", ("name", "inputs", "kind", "native", "needs"), rows, more)
+    return _names(f"benchmarks of {PEERS[tool]}", columns, rows, more)
 
 
 def _suites() -> Document:

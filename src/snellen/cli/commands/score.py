@@ -189,6 +189,7 @@ def _score(file: _Input, options: Options) -> Scored:
             serving=line_printer(Terminal(stderr=True)) if options.form == TABLE else None,
             judge_repeats=repeats,
             as_recorded=options.as_recorded,
+            load=options.load,
         )
     except NoReplyColumn as error:
         if file.predictions is not None:

@@ -9,6 +9,7 @@ import msgspec
 from snellen.models.hf.routing import command_of
 from snellen.models.naming.catalog import CatalogEntry, ListedPrice, sources
 from snellen.models.naming.routes import Route, route_sources, routes_of
+from snellen.models.remote.evidence import provider_level
 from snellen.report.document import Document, Line
 from snellen.report.format import NONE, plural
 from snellen.report.table import Cell, Column, Table
@@ -110,9 +111,15 @@ def _facts_with_source(entry: CatalogEntry) -> list[tuple[str, str, str]]:
 _TRIED = {
     "small model": "tried with a small model of the same layout",
     "same interface": "the interface was tried with another small model",
-    "local server": "the protocol was tried with a server on this machine",
     "read": "not tried, read only",
 }
+_COMPARED = {
+    "server run here": "a server of this kind was asked",
+    "client": "requests were compared with the provider's own client",
+    "schema": "requests were compared with a published description of the API",
+    "docs only": _TRIED["read"],
+}
+"""What the level of evidence of a provider means for a route to it."""
 
 
 def describe_route(route: Route) -> str:
@@ -120,7 +127,9 @@ def describe_route(route: Route) -> str:
     if route.kind == "none":
         return f"none: {route.note} [{route.source}]"
     note = f"; {route.note}" if route.note else ""
-    return f"{route}; {_TRIED[route.tried]}{note} [{route.source}]"
+    by_provider = route.tried == "provider evidence"
+    tried = _COMPARED[provider_level(route.target)] if by_provider else _TRIED[route.tried]
+    return f"{route}; {tried}{note} [{route.source}]"
 
 
 def _price(price: ListedPrice | None) -> str:

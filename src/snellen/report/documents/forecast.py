@@ -24,7 +24,7 @@ def forecast_sentence(name: str, forecast: Forecast) -> str:
     others = "; ".join(_role_texts(forecast))
     stop = f"; {forecast.stop}" if forecast.stop else ""
     return (
-        f"{name}: by the first {forecast.measured:,}, the other {forecast.samples:,} samples take "
+        f"{name}: by the first {forecast.measured:,}, the {forecast.samples:,} samples that are left take "
         f"about {', '.join(_totals(forecast))}{f' ({others})' if others else ''}{stop}"
     )
 

@@ -143,9 +143,14 @@ def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str
 
 
 def sampled_errors(wrong_samples: Sequence[WrongAnswer], page: str, notices: Sequence[str] = ()) -> Document:
-    """The number of wrong answers drawn for the page, by model and subtask."""
-    counts = Counter((answer.run.info.model, answer.subtask) for answer in wrong_samples)
-    models = Counter(answer.run.info.model for answer in wrong_samples)
-    rows = [(model, sum(name == model for name, _ in counts), samples) for model, samples in models.items()]
-    columns = (Column("model", "name"), Column("subtasks", "count"), Column("wrong answers", "count"))
+    """By model: subtasks with wrong answers, how many of these are on the page, and how many there are."""
+    drawn = Counter(answer.run.info.model for answer in wrong_samples)
+    counts = {(answer.run.path, answer.subtask): answer for answer in wrong_samples}.values()
+    rows = []
+    for model, samples in drawn.items():
+        own = [answer for answer in counts if answer.run.info.model == model]
+        subtasks = len({answer.subtask for answer in own})
+        rows.append((model, subtasks, samples, sum(answer.wrong_count for answer in own)))
+    counted = ("subtasks", "to label", "wrong answers")
+    columns = (Column("model", "name"), *(Column(name, "count") for name in counted))
     return titled_document(f"{page}: {len(wrong_samples)} samples to label", (Table("", columns, rows),), notices)
