@@ -11,13 +11,13 @@ from typing import NamedTuple
 from snellen.core.errors import DataError
 from snellen.core.output import Generated, Misplaced, ParsedAnswer
 from snellen.core.place import Places, Space, all_spaces, load_places, parse_space
-from snellen.core.record import Record
+from snellen.core.record import PLACES_LOOKED_AT, Record
 from snellen.extract.places.find import find_places
 from snellen.scoring.places.metrics import place_metric
 
-LOOKED_AT = 100
-"""The first replies with places, which are looked at."""
 _LEAST_REPLIES = 5
+_MASKS_LOOKED_AT = 10
+"""Masks take long to unpack."""
 _LEAST_GAIN = 0.2
 _MEASURES = {"iou": "mean IoU", "inside": "share of points inside", "closeness": "mean closeness of points"}
 
@@ -36,15 +36,18 @@ def other_space_notice(records: Sequence[Record], coordinates: str) -> Iterator[
     """A sentence that names the space in which the replies would fit, if another one closes at least half
     of the distance to a perfect fit."""
     declared = parse_space(coordinates)
-    replies = list(islice(_replies(records, declared), LOOKED_AT))
+    replies = list(_replies(records, declared))
+    if any(reply.gold.masks for reply in replies):
+        replies = replies[:_MASKS_LOOKED_AT]
     if len(replies) < _LEAST_REPLIES:
         return
-    name = "iou" if len(replies[0].numbers[0]) == 4 else "closeness" if replies[0].gold.points else "inside"
+    boxes = all(len(numbers) == 4 for reply in replies for numbers in reply.numbers)
+    name = "iou" if boxes else "closeness" if replies[0].gold.points else "inside"
     metric = place_metric(name)
     now = fmean(metric(reply.read, reply.gold) for reply in replies)
     best, other = now, declared
     for space in all_spaces():
-        if space.form != declared.form or (space.unit == "sent-pixels" and not all(reply.sent for reply in replies)):
+        if space.form != declared.form or space == declared:
             continue
         fit = fmean(metric(_read(reply, space), reply.gold) for reply in replies)
         if fit > best:
@@ -57,12 +60,13 @@ def other_space_notice(records: Sequence[Record], coordinates: str) -> Iterator[
 
 
 def _replies(records: Sequence[Record], declared: Space) -> Iterator[_Reply]:
-    for record in records:
-        if record.kind != "place" or not record.gold or not record.passes:
+    asked = (record for record in records if record.kind == "place" and record.passes)
+    for record in islice(asked, PLACES_LOOKED_AT):
+        if not record.gold:
             continue
         output, answer = record.passes[0].output, record.passes[0].answer
         gold = load_places(record.gold[0])
-        sent = output.image_sizes[0] if isinstance(output, Generated) and output.image_sizes else ()
+        sent = output.image_sizes[0] if isinstance(output, Generated) and output.image_sizes else gold.extent
         if len(gold.extent) != 2 or not len(gold):
             continue
         try:
@@ -72,8 +76,7 @@ def _replies(records: Sequence[Record], declared: Space) -> Iterator[_Reply]:
                 numbers += [declared.write_point(point, gold.extent, sent) for point in read.points]
             elif isinstance(answer, Misplaced):
                 read = Places()
-                size = 2 if gold.points else 4
-                found = find_places(answer.value, size, several=True)
+                found = find_places(answer.value, 2 if gold.points else 4, several=True)
                 numbers = [one.numbers for one in found if len(one.numbers) in (2, 4)]
             else:
                 continue
