@@ -74,12 +74,23 @@ def test_span_is_read(text: str) -> None:
         ("1 minute and 5 seconds - 1 minute and 20 seconds", (65, 80)),
         ("1 - 1.5 minutes", (60, 90)),
         ("0 to 12", (0, 12)),
+        ("1ſ - 2ſ", (1, 2)),
     ],
 )
 def test_clock_and_minutes(text: str, span: tuple[float, float]) -> None:
     answer = read(text)
     assert isinstance(answer, ParsedAnswer)
     assert load_places(answer.value).spans == (pytest.approx(span),)
+
+
+def test_a_repeated_span_is_one_place() -> None:
+    answer = read("1 - 2 s, 5 - 6 s, 3 - 4 s, 1 - 2 s", count=2)
+    assert isinstance(answer, Misplaced)
+    assert answer.problem == "other_count"
+    answer = read("5 - 6 s, 1 - 2 s, that is 5 - 6 s", count=2)
+    assert isinstance(answer, ParsedAnswer)
+    assert load_places(answer.value).spans == ((1, 2), (5, 6))
+    assert answer.span == (9, 33)
 
 
 def test_several_spans_with_labels() -> None:

@@ -79,7 +79,7 @@ def _time(match: re.Match[str]) -> _Time:
         for part in match["clock"].split(":"):
             seconds = 60 * seconds + float(part)
         return _Time(seconds, *match.span(), "seconds", 0.0)
-    unit = (match["unit"] or "").lower()
+    unit = (match["unit"] or "").casefold()
     value = float(match["number"])
     if match["frame"] or unit.startswith(("frame", "帧")):
         return _Time(value, *match.span(), "frames", 0.0)
