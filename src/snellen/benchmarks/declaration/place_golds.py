@@ -106,7 +106,7 @@ def _items(cell: str, shape: PlaceShape) -> list[Any]:
     if shape == "mask" and not text.startswith(("{", "[")):
         return [text]
     value = parse_json_or_literal(text)
-    if _is_object(value):
+    if isinstance(value, dict):
         return [value]
     if not isinstance(value, list):
         raise ValueError(text)
