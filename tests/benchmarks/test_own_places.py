@@ -103,6 +103,26 @@ def test_points_are_asked_for_in_boxes_beside_other_questions(tmp_path: Path) ->
     assert [record.score for record in records] == [1, 0]
 
 
+def test_examples_are_written_in_the_space_and_form_that_is_asked_for(tmp_path: Path) -> None:
+    rows: Rows = [{**row, "type": "point"} for row in BOXES]
+    path = written(tmp_path / "points.csv", rows)
+    options = {"coordinates": "thousandths-yx", "shots": "1", "shots_from": "aside"}
+    benchmark = open_benchmark(path, Variant(options=options))
+    (asked,) = samples_of(benchmark)
+    request = next(benchmark.flow(asked))
+    example = request.messages[1].text()
+    assert example == {"a": "[250,250]", "b": "[225,350]"}[asked.id]
+    assert "as [y, x]; x and y run from 0 to 1000" in request.text()
+
+
+def test_a_conclusion_is_read_behind_the_steps(tmp_path: Path) -> None:
+    path = written(tmp_path / "boxes.csv", BOXES[:1])
+    benchmark = open_benchmark(path, Variant(options={"cot": "on"}))
+    reply = "The cat sits at [0.5, 0.5, 0.9, 0.9]?\nAnswer: [0.1, 0.1, 0.6, 0.35]"
+    assert [record.score for record in answered(benchmark, reply)] == [1]
+    assert "Think step by step" in next(benchmark.flow(samples_of(benchmark)[0])).text()
+
+
 def test_a_bare_point_is_graded_by_its_closeness(tmp_path: Path) -> None:
     rows: Rows = [{"question": "Where?", "point": "[30, 40]", "width": 30, "height": 40}]
     benchmark = open_benchmark(written(tmp_path / "points.csv", rows))
@@ -291,10 +311,11 @@ def test_predictions_of_places_are_scored(tmp_path: Path) -> None:
     assert score(alone, alone).summary.headline.value == 50
 
 
-def test_points_beyond_masks_of_another_size_are_wrong(tmp_path: Path) -> None:
+def test_points_are_asked_for_in_polygons(tmp_path: Path) -> None:
     rows: Rows = [{"question": "Where?", "type": "point", "polygon": "[0,0, 50,0, 50,50]", "width": 100, "height": 100}]
     benchmark = open_benchmark(written(tmp_path / "p.csv", rows))
     assert benchmark.headline == "inside"
     (sample,) = samples_of(benchmark)
     assert load_places(sample.gold[0]).polygons == ((Point(0, 0), Point(50, 0), Point(50, 50)),)
     assert [record.score for record in answered(benchmark, "[0.4, 0.1]")] == [1]
+    check_golds(benchmark, benchmark.open())
