@@ -38,6 +38,7 @@ OTHER_SPACE = (
     ("[0.1, 0.2, 0.3, 0.5]", "percent"),
     ("[0.1, 0.2, 0.3, 0.5]", "bins"),
     ("[0, 0, 1, 0.5]", "sent-pixels"),
+    ("[-0.1, 0.2, 0.3, 1.2]", "thousandths"),
     ("[100, 200, 300, 500]", "fractions"),
     ("[10, 20, 30, 50]", "fractions"),
     ("[100, 200, 1300, 700]", "thousandths"),
@@ -131,6 +132,7 @@ def test_a_hundredth_beyond_is_allowed(text: str) -> None:
         ("[[1, 2, 3, 4], [5, 6, 7, 8]]", 1),
         ("<ref>cat</ref><box>[[1,2,3,4]]</box><ref>dog</ref><box>[[5,6,7,8]]</box>", 1),
         ("[[1, 2, 3, 4], [5, 6, 7, 8]]", 3),
+        ("[1, 2, 3, 4] and [5, 6, 7, 8]", 1),
         ("[1, 2, 3, 4]", 2),
         ("[]", 1),
         ('{"bbox_2d": null}', 1),
@@ -143,8 +145,9 @@ def test_other_count(text: str, count: int) -> None:
     assert answer.problem == "other_count"
 
 
-def test_three_points_for_one_are_another_count() -> None:
-    answer = read("(1, 2), (3, 4), (5, 6)", shape="point")
+@pytest.mark.parametrize("text", ["(1, 2), (3, 4), (5, 6)", "[[1, 2]], [[3, 4]]"])
+def test_several_points_for_one_are_another_count(text: str) -> None:
+    answer = read(text, shape="point")
     assert isinstance(answer, Misplaced)
     assert answer.problem == "other_count"
 
@@ -188,8 +191,10 @@ def test_bad_places_among_others_are_left_out() -> None:
         ("I considered [1, 2, 3, 4] but then", "length", Truncated),
         ("<think>[1, 2, 3, 4] seems", "stop", Truncated),
         ('{"bbox_2d": [100, 200, 30', "length", Truncated),
+        ("x1=1, y1=2, x2=3, y2=4", "length", Truncated),
         ("I'm sorry, but I can't help with that.", "stop", Refused),
         ("x=?, y=?", "stop", Unparsed),
+        ("x=1.2.3, y=4", "stop", Unparsed),
     ],
 )
 def test_reply_without_places(text: str, stop: str, kind: type) -> None:
