@@ -49,6 +49,8 @@ _SEPARATORS = {
     ",": "tabs, not commas (or call the file .csv)",
 }
 """Signs in a header that is a single cell, and what separates cells instead."""
+PLACE_TYPE = "place of own data"
+"""Cell of the column `type` of rows that ask for places (`own_places`)."""
 _KINDS: dict[str, Kind] = {
     "mcq": "choice",
     "choice": "choice",
@@ -62,6 +64,7 @@ _KINDS: dict[str, Kind] = {
     "vqa": "open",
     "fields": "fields",
     "json": "fields",
+    PLACE_TYPE: "place",
 }
 
 

@@ -31,9 +31,10 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline, Sc
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
 from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
+from snellen.benchmarks.declaration.places import place_headline
 from snellen.benchmarks.declaration.published import absolute_path
 from snellen.benchmarks.declaration.record_fields import record_headline
-from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.scoring import RuleScoring, place_questions
 from snellen.benchmarks.declaration.units import unit_column
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
@@ -64,6 +65,7 @@ def load_declaration(path: str) -> Declaration:
     if "://" not in file:
         file = str(Path(path).expanduser().parent / file)
     data = UserFile(file, own.columns, absolute_path(path))
+    place = description.place
     content = _digested_content(description)
     digest = hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
     declaration = Declaration(
@@ -79,6 +81,7 @@ def load_declaration(path: str) -> Declaration:
         max_new_tokens=description.max_new_tokens,
         response_schema=canonical_schema(description.response_schema, path),
         scoring=_scoring(description),
+        headline=place_headline(place) if place else Headline(),
         parameters={DESCRIBED: digest},
     )
     if description.judge:
@@ -109,7 +112,7 @@ def _digested_content(description: BenchmarkDescription) -> dict[str, Any]:
     """Every field of the file that its digest covers: those that older versions did not have only
     where they are set, so that older descriptions keep their digest."""
     content = msgspec.structs.asdict(description)
-    for name in ("ignore_columns", "response_schema"):
+    for name in ("ignore_columns", "place", "response_schema"):
         if not content[name]:
             del content[name]
     prompt = msgspec.structs.asdict(description.prompt)
@@ -134,6 +137,8 @@ def _load_description(path: str) -> BenchmarkDescription:
 
 
 def _scoring(description: BenchmarkDescription) -> Scoring:
+    if description.place:
+        return place_questions(description.place, description.headline)
     if description.judge:
         return similarity_scoring()
     return RuleScoring(

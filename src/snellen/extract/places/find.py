@@ -1,0 +1,92 @@
+"""All places that a reply writes, in whatever spelling, before anything is made of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from snellen.core import lazy_re as re
+from snellen.extract.places.brackets import find_bracketed
+from snellen.extract.places.named import find_named
+from snellen.extract.places.tags import find_point_tags, find_tokens
+from snellen.extract.places.written import NUMBER, Written, parse_numbers
+
+_LABEL = re.compile(
+    r"[\"'](?:label|name|class|class_name|category|object|object_name|text_content|text|phrase|description|title)[\"']\s*:"
+    r"\s*(?:\"((?:[^\"\\\n]|\\.){0,300})\"|'((?:[^'\\\n]|\\.){0,300})')",
+    re.IGNORECASE,
+)
+_SCORE = re.compile(
+    r"[\"']?(?:score|confidence|conf|prob|probability)[\"']?\s*[:=]\s*[\"']?(\d+(?:\.\d+)?|\.\d+)(%?)", re.IGNORECASE
+)
+_REFERENCE = re.compile(r"<(?:\|object_ref_start\||\|ref\||ref|phrase|p)>([^<>]{0,300})<", re.IGNORECASE)
+_TAGS = re.compile(r"(?:[\s,;\[\]()]|<[^<>]{0,30}>)*")
+_LONE_NUMBER = re.compile(rf"(?<![a-z0-9_.])({NUMBER}%?)(?![a-z0-9_%]|\.\d)", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\([\"'/\\])")
+
+
+def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Written]:
+    """The places of a text in their order, with labels and confidences. Places that a key, a name or
+    a tag marks go before numbers in brackets, and these before a text of nothing but a few numbers.
+
+    `size` is how many numbers a place has, two for points and four for boxes; `several` says whether
+    more than one place is expected: if not, two adjacent pairs are one box.
+    """
+    tagged = [*find_point_tags(text), *find_tokens(text, size)]
+    rest = _blank(text, tagged)
+    found = [*tagged, *find_named(rest), *find_bracketed(rest, pairs_are_boxes=size == 4 or not several)]
+    structured = [one for one in found if one.structured]
+    found = structured or [one for one in found if len(one.numbers) in (2, 4)] or found
+    # A centre beside a box, or a box beside a point, is not what was asked for.
+    if (structured or size == 4) and any(len(one.numbers) == size for one in found):
+        found = [one for one in found if len(one.numbers) not in (2, 4) or len(one.numbers) == size]
+    if not found:
+        return _lone_numbers(text, (size,) if several or size == 4 else (2, 4))
+    return with_labels(text, sorted(found, key=lambda one: (one.start, one.end)))
+
+
+def _blank(text: str, found: list[Written]) -> str:
+    """The text with these places blanked out; same length."""
+    parts, last = [], 0
+    for start, end in sorted({(one.start, one.end) for one in found}):
+        parts += [text[last:start], " " * (end - start)]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+def _lone_numbers(text: str, counts: tuple[int, ...]) -> list[Written]:
+    matches = list(_LONE_NUMBER.finditer(text))
+    if len(matches) not in counts:
+        return []
+    numbers = parse_numbers(" ".join(match[1] for match in matches))
+    if numbers is None:
+        return []
+    start, end = matches[0].start(), matches[-1].end()
+    return [
+        Written(
+            numbers.values, start, end, "only numbers", structured=False, decimals=numbers.decimals, mark=numbers.mark
+        )
+    ]
+
+
+def with_labels(text: str, found: list[Written]) -> list[Written]:
+    """The places with the labels and confidences that stand in the same object or tag."""
+    labelled: list[Written] = []
+    for index, one in enumerate(found):
+        after = found[index - 1].end if index else 0
+        until = found[index + 1].start if index + 1 < len(found) else len(text)
+        before = text[max(after, one.start - 400) : one.start]
+        behind = text[one.end : max(one.end, min(until, one.end + 400))]
+        inside = before.rpartition("{")[2], behind.partition("}")[0]
+        label, score = one.label, one.score
+        for part in inside:
+            if match := _LABEL.search(part):
+                label = _ESCAPE.sub(r"\1", match[1] if match[1] is not None else match[2])
+            if match := _SCORE.search(part):
+                score = float(match[1]) / (100 if match[2] else 1)
+        if not label and (references := _REFERENCE.findall(before)):
+            label = references[-1].strip()
+        # All boxes that follow one reference have its label.
+        elif not label and index and one.spelling.startswith("tag") and _TAGS.fullmatch(before):
+            label = labelled[-1].label
+        labelled.append(one._replace(label=label, score=score))
+    return labelled

@@ -1,0 +1,63 @@
+"""The closing line of a question for a place: the form of the answer and its coordinate space."""
+
+from __future__ import annotations
+
+from snellen.core.place import PlaceShape, parse_space
+
+_NUMBERS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("corners", "xy"): ("x1", "y1", "x2", "y2"),
+    ("corners", "yx"): ("y1", "x1", "y2", "x2"),
+    ("centre-size", "xy"): ("x", "y", "width", "height"),
+    ("centre-size", "yx"): ("y", "x", "height", "width"),
+    ("corner-size", "xy"): ("x", "y", "width", "height"),
+    ("corner-size", "yx"): ("y", "x", "height", "width"),
+}
+_FORMS = {
+    "corners": "",
+    "centre-size": ", where x and y are the centre of the box",
+    "corner-size": ", where x and y are its upper left corner",
+}
+_PIXELS = "x and y are pixels of the picture, from its left and upper edge"
+_UNITS = {
+    "pixels": _PIXELS,
+    "sent-pixels": _PIXELS,
+    "fractions": "x and y are fractions of the picture's width and height, between 0 and 1",
+    "percent": "x and y are percent of the picture's width and height, between 0 and 100",
+    "thousandths": "x and y run from 0 to 1000 over the picture's width and height",
+    "bins": "x and y run from 0 to 1023 over the picture's width and height",
+}
+_TIMES = {
+    "seconds": "times are in seconds",
+    "frames": "times are numbers of frames",
+    "percent": "times are percent of the video's duration",
+}
+_NAMES: dict[PlaceShape, str] = {"box": "the bounding box", "point": "the point", "span": "the span of time"}
+_PLURALS: dict[PlaceShape, str] = {"box": "bounding boxes", "point": "points", "span": "spans of time"}
+
+
+def describe_space(coordinates: str) -> str:
+    """What x and y are in a coordinate space, by its name. Raises UsageError for an unknown one."""
+    return _UNITS[parse_space(coordinates).unit]
+
+
+def place_instruction(
+    shape: PlaceShape, count: int | None = 1, coordinates: str = "pixels", *, labels: bool = False
+) -> str:
+    """How a place is to be answered: its form, how many (None for any number) and the coordinate space,
+    by its name; for spans of time the unit, by its name. With `labels` several boxes or points are to
+    be named, as JSON objects. Raises UsageError for an unknown space.
+    """
+    if shape == "span":
+        form, explained = "[start, end]", f"; {_TIMES.get(coordinates, _TIMES['seconds'])}"
+    else:
+        space = parse_space(coordinates)
+        names = _NUMBERS[space.form, space.order] if shape == "box" else tuple(space.order)
+        form = f"[{', '.join(names)}]"
+        explained = f"{_FORMS[space.form] if shape == 'box' else ''}; {describe_space(coordinates)}"
+    if count == 1:
+        return f"Answer with {_NAMES[shape]} alone, as {form}{explained}."
+    if labels and shape != "span":
+        key = "bbox_2d" if shape == "box" else "point_2d"
+        form = f'{{"{key}": {form}, "label": "..."}}'
+    asked, none = ("all", ", or [] if there are none") if count is None else (f"the {count}", "")
+    return f"Answer with {asked} {_PLURALS[shape]} alone, as a JSON list [{form}, ...]{none}{explained}."
