@@ -157,8 +157,9 @@ def _label_comparer(
             return LabelledReply(
                 record.kind, _right_or_none(right), _right_or_none(counted_right), agrees, record.outcome
             )
-        if record.kind == "place":
-            raise DataError(f"sample {record.id} asks for a place: label its replies as right or wrong")
+        if record.kind in ("place", "fields"):
+            asked = "a place" if record.kind == "place" else "a record"
+            raise DataError(f"sample {record.id} asks for {asked}: label its replies as right or wrong")
         label_answer = _parse_answer_label(label, record, one_pass)
         parsed_answer = answer.value if isinstance(answer, ParsedAnswer) else None
         agrees = label_answer == parsed_answer

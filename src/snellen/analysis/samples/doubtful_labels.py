@@ -43,7 +43,8 @@ def label_doubts(aligned_runs: AlignedRuns, answers: Sequence[Mapping[str, RunAn
     """The closed samples by id, each with the probability that its label is wrong; samples to which
     every run gave the gold answer, or none an option, are left out. `answers` holds each run's
     answers by sample id. Raises ValueError for too few runs."""
-    samples = [sample for sample in aligned_runs.samples if sample.gold and answers[0][sample.id].kind != "open"]
+    closed = {name for name, answer in answers[0].items() if answer.kind in ("choice", "yes_no")}
+    samples = [sample for sample in aligned_runs.samples if sample.gold and sample.id in closed]
     if not samples:
         return {}
     rows = [[table[sample.id].answer for table in answers] for sample in samples]
