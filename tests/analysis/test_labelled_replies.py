@@ -172,3 +172,17 @@ def test_the_script_measures_a_model_on_labelled_sets(golden: Callable[[str], Pa
     assert reader.replies == rules.replies - rules.parsed
     assert both.correct == rules.correct + reader.correct
     assert 0 < reader.correct < reader.parsed == reader.replies
+
+
+def test_places_are_labelled_as_right_or_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "boxes.csv"
+    path.write_text(
+        "id,question,bbox,width,height,prediction,right,people\n"
+        '1,Where?,"[0, 0, 5, 5]",10,10,"[0, 0, 0.5, 0.5]",1,"[0, 0, 5, 5]"\n'
+        '2,Where?,"[0, 0, 5, 5]",10,10,"[0.5, 0.5, 1, 1]",1,"[0, 0, 5, 5]"\n'
+    )
+    found = score(str(path), labels={"right": "right"}).readings
+    assert found is not None
+    assert [(one.replies, one.agreement) for one in found.by_parser] == [(2, wilson(1, 2))]
+    with pytest.raises(UsageError, match="sample 1 asks for a place: label its replies as right or wrong"):
+        score(str(path), labels={"answer": "people"})

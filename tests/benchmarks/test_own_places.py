@@ -263,7 +263,8 @@ def test_average_precision_is_the_headline_of_a_run(tmp_path: Path) -> None:
     records = answered(benchmark, *replies)
     assert [record.score for record in records] == [1, 0]
     summary = final_summary(benchmark, records)
-    assert (summary.headline.name, summary.headline.value) == ("map", pytest.approx(50))
+    assert summary.headline.name == "map"
+    assert summary.headline.value == pytest.approx(50)
     assert summary.metrics["f1@0.5"].value == 50
     assert summary.metrics["map_micro"].value == pytest.approx(100 * 51 / 101)
     assert {"f1@0.5", "map_micro", "iou"} <= set(summary.beside)
@@ -301,6 +302,23 @@ def test_baselines_answer_in_the_space_that_is_asked_for(tmp_path: Path) -> None
     # The median of equally many boxes of two kinds lies between them, and overlaps with both.
     assert result.summary.headline.value == 100
     assert result.summary.metrics["whole_picture"].value == 0
+
+
+@pytest.mark.parametrize("control", ["blind", "black", "wrong-image", "shuffled-options"])
+def test_controls_leave_gold_and_size_as_they_are(tmp_path: Path, control: str) -> None:
+    rows: Rows = []
+    for number, size in enumerate([(40, 30), (80, 60), (100, 50)]):
+        (tmp_path / f"{number}.jpg").write_bytes(picture(size))
+        rows.append({"id": number, "question": "Where?", "bbox": "[0, 0, 20, 15]", "image_path": f"{number}.jpg"})
+    path = written(tmp_path / "boxes.csv", rows)
+    variant = Variant(control=control)
+    (result,) = evaluate("random", path, out=tmp_path / "runs", store=tmp_path / "store", variant=variant)
+    assert result.summary.outcomes["answered"] == 3
+    extents = [load_places(gold).extent for sample in result.samples() for gold in sample.record.gold]
+    assert extents == [(40, 30), (80, 60), (100, 50)]
+    prompts = [sample.record.passes[0].prompt for sample in result.samples()]
+    pictures = [sum(len(message.media()) for message in prompt) for prompt in prompts]
+    assert pictures == [0 if control == "blind" else 1] * 3
 
 
 def test_rows_in_memory_name_what_they_ask_for(tmp_path: Path) -> None:

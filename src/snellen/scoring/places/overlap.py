@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from snellen.core.arrays import Bools, np
 from snellen.core.errors import DataError
@@ -137,15 +138,19 @@ def _iou_of_box_unions(one: Sequence[Box], other: Sequence[Box]) -> float:
 
 
 def _area_of_union(boxes: Sequence[Box]) -> float:
-    """The area that boxes cover together, on the grid of their edges."""
-    corners = np.array(boxes, dtype=np.float64)
-    across, down = np.unique(corners[:, [0, 2]]), np.unique(corners[:, [1, 3]])
-    covered = np.zeros((len(down), len(across)), dtype=bool)
-    for left, top, right, bottom in corners:
-        rows = slice(np.searchsorted(down, top), np.searchsorted(down, bottom))
-        covered[rows, np.searchsorted(across, left) : np.searchsorted(across, right)] = True
-    widths, heights = np.diff(across, append=across[-1]), np.diff(down, append=down[-1])
-    return float(heights @ covered @ widths)
+    """The area that boxes cover together, strip by strip between the heights of their edges."""
+    corners = np.array(sorted(boxes), dtype=np.float64)
+    left, top, right, bottom = corners.T
+    heights = np.unique(corners[:, [1, 3]])
+    area = 0.0
+    for low, high in pairwise(heights):
+        crossing = (top <= low) & (bottom >= high)
+        if crossing.any():
+            # How far right the boxes before each one reach; what it adds begins there.
+            ends = np.maximum.accumulate(right[crossing])
+            starts = np.maximum(left[crossing], np.concatenate([[-np.inf], ends[:-1]]))
+            area += float((high - low) * np.maximum(ends - starts, 0.0).sum())
+    return area
 
 
 def _union_of_spans(spans: Sequence[Span]) -> list[Span]:
