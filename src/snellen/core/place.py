@@ -86,7 +86,7 @@ def load_places(text: str) -> Places:
 Unit = Literal["pixels", "sent-pixels", "fractions", "percent", "thousandths", "bins"]
 """`pixels`: of the original picture; `sent-pixels`: of the picture as the model saw it, after
 resizing; fractions, percent and thousandths run over its width and height; `bins` are the 1,024
-location tokens of PaliGemma and Florence-2."""
+location tokens of PaliGemma. Those of Florence-2 are 1,000, which are thousandths."""
 Order = Literal["xy", "yx"]
 BoxForm = Literal["corners", "centre-size", "corner-size"]
 _RANGES: dict[str, float] = {"fractions": 1.0, "percent": 100.0, "thousandths": 1000.0, "bins": 1024.0}
