@@ -15,11 +15,20 @@ import pytest
 from snellen.benchmarks.declaration.registry import list_benchmarks
 from snellen.cli.main import main
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity
+from snellen.core.model import Capabilities, Identity, abilities
+from snellen.core.place import parse_space
 from snellen.models.naming.builtin import builtin_names, is_builtin
 from snellen.models.naming.catalog import FOLDER, CatalogEntry, catalog, facts_of, find_entry, sources
 from snellen.models.naming.filters import choose, model_filter
-from snellen.models.naming.registry import ModelSpec, describe_model, full_name, open_model, options_of, split_spec
+from snellen.models.naming.registry import (
+    ModelSpec,
+    declared_space,
+    describe_model,
+    full_name,
+    open_model,
+    options_of,
+    split_spec,
+)
 from snellen.prompts.recipes import find_recipe
 
 QWEN2_5_REVISION = "cc594898137f460bfe9f0759e9844b3ce807cfb5"
@@ -35,6 +44,7 @@ FACTS = (
     "revision",
     "options",
     "max_new_tokens",
+    "coordinates",
     "price",
 )
 """Facts that need a source wherever an entry states them."""
@@ -184,10 +194,11 @@ def test_a_model_has_one_full_name_by_whatever_name_it_was_opened(name: str, spe
 class Named:
     provider: str
     capabilities: Capabilities = field(default_factory=Capabilities)
+    named: str = "any"
 
     @property
     def identity(self) -> Identity:
-        return Identity(self.provider, "any")
+        return Identity(self.provider, self.named)
 
 
 def test_a_recipe_holds_by_every_name_of_a_model() -> None:
@@ -208,6 +219,42 @@ def test_facts_of_a_spec_with_options() -> None:
 def test_an_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"did you mean Qwen2\.5-VL-7B-Instruct"):
         open_model("Qwen2.5-VL-7B-Instrct")
+
+
+def test_coordinates_are_names_of_spaces() -> None:
+    spaces = Counter(parse_space(entry.coordinates).name for entry in catalog() if entry.coordinates)
+    assert sum(spaces.values()) > 100
+    assert {"thousandths", "sent-pixels", "thousandths-yx", "percent", "bins-yx", "fractions"} == spaces.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "identity", "space"),
+    [
+        ("Qwen2.5-VL-7B-Instruct", "hf", "Qwen/Qwen2.5-VL-7B-Instruct", ("sent-pixels", "catalog")),
+        ("vllm/Qwen/Qwen2-VL-7B-Instruct", "vllm", "Qwen/Qwen2-VL-7B-Instruct", ("thousandths", "catalog")),
+        ("http://h/v1#google/paligemma2-3b-mix-224", "server", "google/paligemma2-3b-mix-224", ("bins-yx", "catalog")),
+        ("google/gemini-2.5-pro", "google", "gemini-2.5-pro", ("thousandths-yx", "catalog")),
+        ("gpt-4o", "openai", "gpt-4o", None),
+        ("hf/org/finetuned", "hf", "org/finetuned", None),
+        # A model of one's own may go by the name of another.
+        ("Qwen2.5-VL-7B-Instruct", "custom", "Qwen2.5-VL-7B-Instruct", None),
+    ],
+)
+def test_the_space_of_a_model_by_whatever_name_it_is_opened(
+    name: str, provider: str, identity: str, space: tuple[str, str] | None
+) -> None:
+    model = Named(provider, named=identity)
+    assert declared_space(name, model) == space
+    model.coordinates = "percent"  # type: ignore[attr-defined]
+    assert declared_space(name, model) == ("percent", "model option")
+
+
+def test_coordinates_are_an_option_of_every_model_and_no_part_of_it() -> None:
+    plain, declared = open_model("random"), open_model("random:coordinates=bins-yx")
+    assert (abilities(plain).coordinates, abilities(declared).coordinates) == ("", "bins-yx")
+    assert plain.identity == declared.identity
+    with pytest.raises(UsageError, match="'hundredths' is no coordinate space"):
+        open_model("random:coordinates=hundredths")
 
 
 @pytest.mark.parametrize(
@@ -302,6 +349,10 @@ def test_info_shows_facts_and_where_they_were_read(capsys: pytest.CaptureFixture
     assert re.search(r"^context +128000 tokens \[litellm\]$", shown, re.M)
     assert re.search(r"^released +2024-11-20 \[dated-id\]$", shown, re.M)
     assert re.search(r"^\[litellm\] +https://github.com/BerriAI/.+, read 2026-11-21$", shown, re.M)
+    assert main(["info", "Qwen2.5-VL-7B-Instruct"]) == 0
+    assert re.search(r"^coordinates +sent-pixels \[qwen-boxes\]$", capsys.readouterr().out, re.M)
+    assert main(["info", "Qwen2.5-VL-7B-Instruct:coordinates=percent"]) == 0
+    assert re.search(r"^coordinates +percent \(model option\)$", capsys.readouterr().out, re.M)
     assert main(["info", "InternVL2-8"]) == 2
     assert "did you mean InternVL2-8B" in capsys.readouterr().err
 

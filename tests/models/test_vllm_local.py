@@ -254,11 +254,24 @@ def test_vllm_answers_as_transformers_does(model: VllmLocal, folder: Path) -> No
             assert (one.text, one.stop_reason) == (other.text, other.stop_reason)
             assert one.first_logprobs == pytest.approx(other.first_logprobs, abs=1e-3)
             assert one.usage.prompt_tokens == other.usage.prompt_tokens
+            assert one.image_sizes == other.image_sizes
         else:
             assert isinstance(one, Ranked)
             scores = [score.logprob for score in one.candidates]
             assert scores == pytest.approx([s.logprob for s in other.candidates], rel=1e-3)
             assert [s.tokens for s in one.candidates] == [s.tokens for s in other.candidates]
+
+
+@pytest.mark.release
+@pytest.mark.filterwarnings("ignore")
+def test_vllm_says_at_which_sizes_it_sees_pictures(model: VllmLocal) -> None:
+    """Also of pictures that its cache has."""
+    asked = [ask(f"Where? {number}", noise(7, 90, 50), noise(8, 48, 32), settings=SHORT) for number in range(3)]
+    found = [one.image_sizes for request in asked for one in answers(model, [request]) if isinstance(one, Generated)]
+    assert found == 3 * [((80, 32), (48, 32))]
+    [same] = answers(model, [ask("Where?", noise(8, 48, 32), settings=SHORT)])
+    assert isinstance(same, Generated)
+    assert same.image_sizes == ()
 
 
 @pytest.mark.release

@@ -8,9 +8,11 @@ import random
 
 import pytest
 from asking_remote import ask, picture, question
-from PIL import Image
+from PIL import Image, ImageDraw
 from standin_server import StandIn
 
+from snellen.core.output import Generated
+from snellen.core.place import Box, parse_space
 from snellen.models.naming.registry import open_model
 from snellen.models.remote import media
 from snellen.models.remote.media import media_type
@@ -46,11 +48,42 @@ def test_pictures_are_shrunk_when_asked(server: StandIn) -> None:
     assert received(server, ":image_size=32", small)[1] == small
 
 
+def sizes(server: StandIn, options: str, *parts: bytes | str) -> tuple[tuple[int, int], ...]:
+    [output] = ask(f"{server.url}#tiny{options}", question(*parts))
+    assert isinstance(output, Generated)
+    return output.image_sizes
+
+
+def test_an_output_says_at_which_sizes_pictures_were_sent(server: StandIn) -> None:
+    wide, tall, small = picture(size=(100, 50)), picture(size=(37, 111)), picture(size=(32, 30))
+    assert sizes(server, ":image_size=32", wide, tall, small, "?") == ((32, 16), (11, 32), (32, 30))
+    assert sizes(server, ":image_size=32,images=first", tall, wide, "?") == ((11, 32),)
+    assert sizes(server, ":image_size=32", small, "?") == sizes(server, "", wide, tall, "?") == ()
+    # Of another type as sent, but of its own size.
+    assert sizes(server, "", picture(kind="BMP", size=(100, 50)), "?") == ()
+
+
+def test_a_place_in_a_picture_as_sent_finds_its_way_back(server: StandIn) -> None:
+    """What the server draws into the picture that it received is where it was in the original."""
+    image = Image.new("RGB", (1200, 400), "white")
+    ImageDraw.Draw(image).rectangle((600, 200, 899, 299), fill="red")
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    [sent] = sizes(server, ":image_size=300", out.getvalue(), "?")
+    url = server.asked[-1]["messages"][0]["content"][0]["image_url"]["url"]
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as received_image:
+        assert received_image.size == sent
+        dark = received_image.convert("RGB").getchannel("G").point(lambda value: 255 * (value < 128))
+        box = dark.getbbox()
+    assert box is not None
+    assert parse_space("sent-pixels").read_box(box, image.size, sent) == Box(600, 200, 900, 300)
+
+
 def test_a_picture_that_many_ask_about_at_once_is_shrunk_once(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     shrunk: list[int] = []
     real = media.resize_for_api
 
-    def counted(data: bytes, edge: int | None, sendable: bool) -> bytes:
+    def counted(data: bytes, edge: int | None, sendable: bool) -> media.ResizedImage:
         shrunk.append(len(data))
         return real(data, edge, sendable)
 

@@ -146,6 +146,8 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
         return
     if line.setup:
         yield f"asked by the set-up {line.setup} of its makers; --setup plain leaves it out"
+    if line.coordinates:
+        yield f"places are asked for in {line.coordinates}"
     yield from estimate.said
     if estimate.equal:
         yield f"{estimate.equal} more requests are equal to others, and sent once"

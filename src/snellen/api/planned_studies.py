@@ -39,6 +39,8 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     """The part of extractors and judges, by role; None if no price is known."""
     setup: str = ""
     """The set-up of its makers that the model is asked by, by name; "" for the plain one."""
+    coordinates: str = ""
+    """The coordinate space in which places are asked for, and who chose it; "" where none are."""
     skipped: str = ""
     """Why the model cannot take the benchmark."""
 

@@ -23,6 +23,7 @@ from snellen.api.offline import OfflineResolver
 from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, in_shard_folder
 from snellen.api.plan_table import Planned
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
+from snellen.api.resolve_benchmarks import space_of
 from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.benchmark import RECIPE
 from snellen.core.model import AnyModel
@@ -219,6 +220,7 @@ class _LineEstimator(NamedTuple):
             price=price,
             role_dollars=role_dollars,
             setup=run.benchmark.parameters.get(RECIPE, ""),
+            coordinates=space_of(run.benchmark),
         )
 
 

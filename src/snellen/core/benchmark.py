@@ -82,6 +82,11 @@ DESCRIBED = "described"
 """Parameter of a run: digest of the description, which decides what is asked and counted."""
 RECIPE = "recipe"
 """Parameter of a run: the recipe by which its questions were asked."""
+COORDINATES = "coordinates"
+"""Option of benchmarks that ask for places, and of every model: a coordinate space."""
+COORDINATES_FROM = "coordinates_from"
+"""Parameter of a run: who declared the coordinate space of its option `coordinates`, `catalog` or
+`model option`; absent where the user chose it, or it is the benchmark's default."""
 CHANCE = "chance"
 """Name of the metric that reports the expected score of guessing."""
 

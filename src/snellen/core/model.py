@@ -98,6 +98,9 @@ class ModelDefaults:
     """Whether it answers by the data row, as a recording does, and not by the prompt."""
     concurrency: int = 16
     """Most requests in flight."""
+    coordinates: str = ""
+    """Name of the coordinate space in which it writes places, as the user declares it; "" leaves it
+    to the catalog."""
     first_timeout: float = 600.0
     """Seconds to wait for the first reply of any kind; then the run ends."""
     max_new_tokens: int | None = None
@@ -136,6 +139,7 @@ class _UserAbilities(ModelDefaults):
         self.batch_limit = int(getattr(model, "batch_limit", self.batch_limit))
         self.by_row = getattr(model, "by_row", self.by_row) is True
         self.concurrency = int(getattr(model, "concurrency", self.concurrency))
+        self.coordinates = str(getattr(model, "coordinates", self.coordinates))
         self.first_timeout = float(getattr(model, "first_timeout", self.first_timeout))
         self.max_new_tokens = getattr(model, "max_new_tokens", self.max_new_tokens)
         self.route_remark = str(getattr(model, "route_remark", self.route_remark))

@@ -19,7 +19,7 @@ from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.control import parse_control
 from snellen.benchmarks.protocol.judging import JUDGE, JUDGE_REPEATS, RUBRIC_FILE, RUBRIC_PREFIX
 from snellen.benchmarks.protocol.system_prompt import OPTION as SYSTEM
-from snellen.core.benchmark import AS_RECORDED, DESCRIBED, RECIPE, Variant
+from snellen.core.benchmark import AS_RECORDED, COORDINATES_FROM, DESCRIBED, RECIPE, Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import MAIN, Sampling
 from snellen.core.run import RunInfo
@@ -186,6 +186,7 @@ _NO_OPTIONS = frozenset(
         CONTROL,
         SYSTEM,
         RECIPE,
+        COORDINATES_FROM,
         "cot",
         "cot_digest",
         "shots",

@@ -13,6 +13,7 @@ from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.printing import download_printer, line_printer
 from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
 
 _LENGTH, _TIMEOUT = "max_new_tokens", "serve_timeout"
 
@@ -22,8 +23,11 @@ class Options(OutputOptions):
     """What `snellen parity` takes. The folder is that of replies and logs."""
 
     models: Sequence[str] = option(MISSING, "--model")
-    """Two, e.g. hf/ORG/NAME and vllm/ORG/NAME."""
-    benchmark: str = option(MISSING, "--benchmark")
+    """Two, e.g. hf/ORG/NAME and vllm/ORG/NAME; with --coordinates one."""
+    benchmark: str | None = option(None, "--benchmark")
+    coordinates: bool = option(
+        False, "--coordinates", "measure the coordinate space in which one model writes places", is_switch=True
+    )
     limit: int = option(64, "--limit")
     seed: int = option(0, "--seed")
     tolerance: float = option(
@@ -40,11 +44,15 @@ class Options(OutputOptions):
 
 
 def main(options: Options) -> int:
-    """Ask both backends and print where they differ."""
+    """Ask both backends and print where they differ, or one model for marked places."""
+    if options.coordinates:
+        return _measure_space(options)
     from snellen.api import parity
     from snellen.report.console import Terminal
     from snellen.report.documents.parity import parity_document
 
+    if options.benchmark is None:
+        raise UsageError("parity asks two backends the questions of a benchmark; name it: -b NAME")
     console = Terminal(stderr=True)
     result = parity(
         options.models,
@@ -62,3 +70,26 @@ def main(options: Options) -> int:
     )
     write_document(parity_document(result), options)
     return COMPLETE if result.equal else INCOMPLETE
+
+
+def _measure_space(options: Options) -> int:
+    """Print the coordinate space of a model. Raises UsageError for two models, or a benchmark."""
+    from snellen.api.measured_space import measure_space
+    from snellen.report.console import Terminal
+    from snellen.report.documents.parity import space_document
+
+    if len(options.models) != 1 or options.benchmark is not None:
+        raise UsageError("--coordinates asks one model about pictures of its own: give one -m, and no -b")
+    result = measure_space(
+        options.models[0],
+        limit=options.limit,
+        seed=options.seed,
+        out=options.out,
+        store=options.store,
+        max_new_tokens=options.generation.get(_LENGTH),
+        load=options.load,
+        serve_timeout=options.requests.get(_TIMEOUT),
+        serving=line_printer(Terminal(stderr=True)),
+    )
+    write_document(space_document(result), options)
+    return COMPLETE if result.verdict == "certain" else INCOMPLETE

@@ -99,6 +99,7 @@ class ManagedModel(RemoteModel):
         self.capabilities: Capabilities = self._inner.capabilities
         self.account = f"server of {name}"
         self.concurrency = self._inner.concurrency
+        self.coordinates = self._inner.coordinates
         self.max_new_tokens = self._inner.max_new_tokens
 
     async def answer(self, request: Request) -> Output:

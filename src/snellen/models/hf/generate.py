@@ -19,7 +19,7 @@ from snellen.core.request import Generate, Generation, request_digest
 from snellen.models.hf.batch_size import BatchSizer, BatchTiming
 from snellen.models.hf.checkpoint import DRAWING_TYPES
 from snellen.models.hf.loaded import LoadedModel
-from snellen.models.hf.prompt import Prompt, check_length, encode
+from snellen.models.hf.prompt import GRID, Prompt, check_length, encode, seen_sizes
 from snellen.models.reasoning import TAGS
 from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
 
@@ -70,9 +70,10 @@ def generate(loaded: LoadedModel, batch: Sequence[RenderedRequest], settings: Ge
         )
     replies = result.sequences[:, prompt_width:].tolist()
     first = result.logits[0] if settings.logprobs else [None] * len(replies)
+    sizes = seen_sizes(inputs, loaded, images) if GRID in inputs else [()] * len(replies)
     return [
-        decode_reply(loaded, reply, length, settings, scores)
-        for reply, length, scores in zip(replies, lengths, first, strict=True)
+        decode_reply(loaded, reply, length, settings, scores, seen)
+        for reply, length, scores, seen in zip(replies, lengths, first, sizes, strict=True)
     ]
 
 
@@ -105,11 +106,12 @@ def decode_reply(
     prompt_length: int,
     settings: Generation,
     first_logits: Tensor | None = None,
+    image_sizes: tuple[tuple[int, int], ...] = (),
 ) -> Generated:
     """Decode generated tokens into a reply, cut at the end token and at stop strings.
 
     `prompt_length` is in tokens. `first_logits`, shape (vocab_size,), are those of the first reply
-    token; they give the reply's `first_logprobs`.
+    token; they give the reply's `first_logprobs`. `image_sizes` are the reply's.
     """
     end_tokens = loaded.eos_token_ids
     end = next((index for index, token in enumerate(tokens) if token in end_tokens), None)
@@ -125,6 +127,7 @@ def decode_reply(
         reason,
         usage=Usage(prompt_length, completion_tokens),
         first_logprobs=_top_logprobs(loaded, first_logits, settings.logprobs),
+        image_sizes=image_sizes,
     )
 
 

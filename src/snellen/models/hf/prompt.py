@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.request import Media, Message, Part, Request, Text, user
@@ -233,6 +234,29 @@ def encode(
     if not loaded.multimodal:
         return inputs.to(loaded.device)
     return inputs.to(loaded.device, dtype=loaded.model.dtype)
+
+
+GRID = "image_grid_thw"
+"""Model input of processors that keep a picture's shape (Qwen-VL's kind): patches of each image,
+along time, height and width."""
+
+
+def seen_sizes(
+    inputs: Mapping[str, Any], loaded: LoadedModel, images: Sequence[Sequence[PILImage]]
+) -> list[tuple[tuple[int, int], ...]]:
+    """Width and height at which the model sees each image of each prompt; empty for a prompt whose
+    images keep their sizes, and for a processor that says no size of its patches. `inputs` hold the
+    grids of all images, in order."""
+    patch = getattr(loaded.processor.image_processor, "patch_size", None)
+    grids = inputs[GRID].tolist()
+    if not isinstance(patch, int) or len(grids) != sum(map(len, images)):
+        return [()] * len(images)
+    further = iter(grids)
+    sizes = []
+    for row in images:
+        seen = tuple((columns * patch, rows * patch) for _, rows, columns in islice(further, len(row)))
+        sizes.append(() if seen == tuple(image.size for image in row) else seen)
+    return sizes
 
 
 def takes_token_types(loaded: LoadedModel) -> bool:

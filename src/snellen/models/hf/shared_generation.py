@@ -101,7 +101,7 @@ class SharedGeneration:
                 replies = self._decoder.decode(state, settings, sampler)
                 timing.record_decode(sum(map(len, replies)))
             return [
-                decode_reply(self._loaded, reply, len(row.ids), settings, scores)
+                decode_reply(self._loaded, reply, len(row.ids), settings, scores, row.image_sizes)
                 for reply, row, scores in zip(replies, rows, first_logits, strict=True)
             ]
 

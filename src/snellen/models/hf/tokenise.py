@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.core.request import Generate, Rank
 from snellen.models.hf.generate import is_forced
 from snellen.models.hf.loaded import LoadedModel
-from snellen.models.hf.prompt import adds_special_tokens, check_length, encode, render, with_reply
+from snellen.models.hf.prompt import GRID, adds_special_tokens, check_length, encode, render, seen_sizes, with_reply
 from snellen.models.image_cache import DEFAULT_MAX_PIXELS, ImageCache
 from snellen.models.split_batch import Unsupported
 
@@ -40,6 +40,8 @@ class TokenisedPrompt:
     image_digests: tuple[str, ...] = ()
     scored_tokens: int = 0
     """Tokens at the end whose likelihood is requested."""
+    image_sizes: tuple[tuple[int, int], ...] = ()
+    """Width and height at which the model sees the images, if these are not their own."""
 
     def image_prefix_key(self) -> Hashable:
         """Equal for prompts that begin with the same text and images."""
@@ -170,6 +172,9 @@ class PromptTokeniser:
 
         context = tokenise_text(prompt.text)
         if isinstance(request, Generate):
+            if GRID in context.media:
+                (sizes,) = seen_sizes(context.media, self._loaded, [prompt.images])
+                context = replace(context, image_sizes=sizes)
             rows = [context]
         else:
             replies = [

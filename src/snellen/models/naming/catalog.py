@@ -72,6 +72,8 @@ class CatalogEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Options of the provider that this model needs, e.g. `images=first`."""
     max_new_tokens: int | None = None
     """Maximal tokens of a reply including reasoning, for models that reason before they answer."""
+    coordinates: str = ""
+    """Name of the coordinate space (`core.place.Space`) in which it writes places."""
     price: ListedPrice | None = None
     sources: dict[str, str]
     """Source of each fact, by name; `names` is for name, spec and aliases."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from snellen.core.benchmark import Benchmark, BenchmarkFactory
+from snellen.core.benchmark import COORDINATES, Benchmark, BenchmarkFactory
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
 from snellen.models.naming.consent import allow, parse_code
@@ -76,7 +76,13 @@ class LoadedModels(Mapping[str, Model]):
         name = _name_of(spec)
         offer = self._offers[name]
         if spec not in self._made:
-            self._made[spec] = _make(offer, name, split_options(spec)[1])
+            from snellen.models.naming.coordinates import declare_space, pop_space
+
+            options = split_options(spec)[1]
+            space = ""
+            if not self.has_option(name, COORDINATES):
+                options, space = pop_space(options)
+            self._made[spec] = declare_space(_make(offer, name, options), space)
         return self._made[spec]
 
 

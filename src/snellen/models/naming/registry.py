@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.errors import NotHere, UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.model import Capabilities, Identity, Model, abilities
+from snellen.core.place import parse_space
 from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
 from snellen.models.naming.spec import (
@@ -30,6 +31,7 @@ from snellen.models.naming.spec import (
 
 if TYPE_CHECKING:
     from snellen.models.naming.catalog import CatalogEntry
+    from snellen.models.naming.coordinates import DeclaredSpace
 
 _MAX_NEW_TOKENS = "max_new_tokens"
 
@@ -51,6 +53,8 @@ class ModelInfo(NamedTuple):
     spec: str
     identity: Identity
     capabilities: Capabilities
+    space: DeclaredSpace | None = None
+    """The coordinate space in which it writes places, if that is known."""
 
 
 def split_spec(spec: str) -> ModelSpec:
@@ -131,6 +135,23 @@ def maker_name(spec: str, identity: Identity) -> str:
     return full
 
 
+def declared_space(spec: str, model: Model) -> DeclaredSpace | None:
+    """The coordinate space in which a model writes that was opened by `spec`, as the user declared it
+    or the catalog knows it; None if neither does. Raises UsageError for a name of no space."""
+    from snellen.models.naming.catalog import facts_of, find_entry
+    from snellen.models.naming.coordinates import DeclaredSpace
+
+    own = abilities(model).coordinates
+    if own:
+        return DeclaredSpace(parse_space(own).name, "model option")
+    provider = model.identity.provider
+    if not is_provider(provider) and provider != GENERIC_PROVIDER:
+        return None
+    known_as = maker_name(spec, model.identity)
+    entry = facts_of(known_as) or find_entry(known_as.partition("/")[2])
+    return DeclaredSpace(entry.coordinates, "catalog") if entry is not None and entry.coordinates else None
+
+
 def full_name(spec: str, identity: Identity) -> str:
     """`provider/name` of a model that was opened by `spec`, without options; `spec` itself if it
     stands for another model."""
@@ -148,11 +169,16 @@ def full_name(spec: str, identity: Identity) -> str:
 def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
     """Open a model by name, without loading its weights. `options` override those in the name.
 
-    Raises UnknownName (no such provider or model), UsageError (option, folder) and MissingExtra.
+    The option `coordinates` goes with every provider. Raises UnknownName (no such provider or
+    model), UsageError (option, folder) and MissingExtra.
     """
+    from snellen.models.naming.coordinates import declare_space, pop_space
+
     parts = split_spec(spec)
     provider = _provider_of(parts, spec)
-    return provider.open(parts.name, {**parts.options, **(options or {})})
+    chosen, space = pop_space({**parts.options, **(options or {})})
+    model = provider.open(parts.name, chosen)
+    return declare_space(model, space)
 
 
 def is_provider(name: str) -> bool:
@@ -186,7 +212,7 @@ def _plugins() -> Mapping[str, Provider]:
 def describe_model(spec: str, options: Mapping[str, str] | None = None) -> ModelInfo:
     """Identity and capabilities of a model, without loading its weights. Raises as `open_model`."""
     model = open_model(spec, options)
-    return ModelInfo(spec, model.identity, model.capabilities)
+    return ModelInfo(spec, model.identity, model.capabilities, declared_space(spec, model))
 
 
 def _provider_of(parts: ModelSpec, spec: str) -> Provider:

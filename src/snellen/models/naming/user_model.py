@@ -17,7 +17,7 @@ PROVIDER = "custom"
 _ANSWER_METHODS = ("answer", "answer_batch")
 _OPTIONAL_METHODS = ("cannot_sample", "check", "load", "prepare", "render_prompt")
 """Abilities that a model may have (see `core.model`), which its wrapper passes on."""
-_OPTIONAL_VALUES = ("batch_limit", "by_row", "concurrency", "first_timeout", "max_new_tokens")
+_OPTIONAL_VALUES = ("batch_limit", "by_row", "concurrency", "coordinates", "first_timeout", "max_new_tokens")
 
 
 class _UserDefaults(ModelDefaults):

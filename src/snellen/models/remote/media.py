@@ -51,6 +51,8 @@ class EncodedMedia(NamedTuple):
     data: bytes
     """Base64."""
     digest: str
+    sent_size: tuple[int, int] | None = None
+    """Width and height as sent, of an image that was shrunk."""
 
     def data_url(self) -> Raw:
         """JSON string of the data URL, with a placeholder for the data."""
@@ -61,8 +63,8 @@ class EncodedMedia(NamedTuple):
         return Raw(f'"{self.placeholder()}"'.encode())
 
     def size(self) -> tuple[int, int]:
-        """Width and height of an image in pixels. Raises MediaError."""
-        return image_size(pybase64.b64decode(self.data), max_image_pixels())
+        """Width and height of an image as sent, in pixels. Raises MediaError."""
+        return self.sent_size or image_size(pybase64.b64decode(self.data), max_image_pixels())
 
     def placeholder(self) -> str:
         """Placeholder of the data. JSON text contains no other zero bytes."""
@@ -110,7 +112,7 @@ class MediaCache:
         self._edge = max_edge
         self._bytes = 0
         self._cached: OrderedDict[str, EncodedMedia] = OrderedDict()
-        self._pending: dict[str, asyncio.Future[bytes]] = {}
+        self._pending: dict[str, asyncio.Future[ResizedImage]] = {}
         """Images that are being resized, by digest."""
 
     async def encode(self, parts: Iterable[Media], sources: Mapping[str, Source]) -> dict[str, EncodedMedia]:
@@ -126,18 +128,18 @@ class MediaCache:
         if source is None:
             raise MediaError(f"the bytes of {part.kind} {part.digest[:12]} did not come along")
         data = source.read()
-        mime = media_type(data)
+        mime, sent_size = media_type(data), None
         if part.kind == "image" and (self._edge or mime not in self._types):
-            data = await self._resize_once(part.digest, data, mime in self._types)
+            data, sent_size = await self._resize_once(part.digest, data, mime in self._types)
             if (cached := self._cached.get(part.digest)) is not None:
                 return cached
             mime, source = media_type(data), InlineSource(data)
         ready = source.base64 if isinstance(source, InlineSource) else b""
-        encoded = EncodedMedia(mime, ready or pybase64.b64encode(data), part.digest)
+        encoded = EncodedMedia(mime, ready or pybase64.b64encode(data), part.digest, sent_size)
         self._store(part.digest, encoded)
         return encoded
 
-    async def _resize_once(self, digest: str, data: bytes, sendable: bool) -> bytes:
+    async def _resize_once(self, digest: str, data: bytes, sendable: bool) -> ResizedImage:
         """Run `resize_for_api` in a thread, once for all requests that wait for the image."""
         pending = self._pending.get(digest)
         if pending is None:
@@ -167,7 +169,14 @@ def media_type(data: bytes) -> str:
     return "application/octet-stream"
 
 
-def resize_for_api(data: bytes, max_edge: int | None, sendable: bool) -> bytes:
+class ResizedImage(NamedTuple):
+    """Bytes of an image as they are sent, and its width and height if it was shrunk."""
+
+    data: bytes
+    size: tuple[int, int] | None = None
+
+
+def resize_for_api(data: bytes, max_edge: int | None, sendable: bool) -> ResizedImage:
     """Resize an image (Lanczos) so that no edge exceeds `max_edge` pixels, and encode it as PNG.
 
     Returns the original bytes if it is small enough and `sendable`. Raises MediaError.
@@ -176,11 +185,21 @@ def resize_for_api(data: bytes, max_edge: int | None, sendable: bool) -> bytes:
 
     image = decode_image(data, max_image_pixels())
     longest_edge = max(image.size)
+    size = None
     if max_edge is not None and longest_edge > max_edge:
-        size = tuple(max(1, round(side * max_edge / longest_edge)) for side in image.size)
-        image = image.resize((size[0], size[1]), Resampling.LANCZOS)
+        width, height = (max(1, round(side * max_edge / longest_edge)) for side in image.size)
+        size = (width, height)
+        image = image.resize(size, Resampling.LANCZOS)
     elif sendable:
-        return data
+        return ResizedImage(data)
     out = io.BytesIO()
     image.save(out, "PNG")
-    return out.getvalue()
+    return ResizedImage(out.getvalue(), size)
+
+
+def sent_sizes(parts: Iterable[Media], media: Mapping[str, EncodedMedia]) -> tuple[tuple[int, int], ...]:
+    """Width and height of each image of a prompt as sent; empty if none of them was shrunk."""
+    images = [media[part.digest] for part in parts if part.kind == "image"]
+    if all(image.sent_size is None for image in images):
+        return ()
+    return tuple(image.size() for image in images)

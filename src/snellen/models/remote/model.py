@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.model import Capabilities, Identity, Modality, RemoteModel, RenderedPrompt
 from snellen.core.output import Drawn, Failure, Generated, Output
-from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling, Text, user
+from snellen.core.request import Compare, Draw, Generate, Generation, Media, Rank, Ref, Request, Sampling, Text, user
 from snellen.core.secret import MIN_REPLY_LENGTH, hide
 from snellen.core.served_identity import ServedIdentity
 from snellen.models.remote.address import ServerOrigin
@@ -21,7 +20,7 @@ from snellen.models.remote.drawing import draw_by_chat, draw_by_images
 from snellen.models.remote.errors import HtmlReply, ReplyBlocked
 from snellen.models.remote.http import ServerClient
 from snellen.models.remote.logprobs import rank
-from snellen.models.remote.media import EncodedMedia, MediaCache
+from snellen.models.remote.media import MediaCache, sent_sizes
 from snellen.models.remote.probe import (
     explain_error,
     explain_wrong_name,
@@ -149,7 +148,7 @@ class ServerModel(RemoteModel):
         """Sizes of the images as sent, and the prompt if the server renders it."""
         if self._unsupported_reason(request):
             return None
-        media = await self._encode_media(request)
+        media = await self._media_cache.encode(self._media_of(request), request.media)
         return await render_prompt(request, media, self.config, self._dialect, self.client)
 
     async def close(self) -> None:
@@ -158,7 +157,8 @@ class ServerModel(RemoteModel):
 
     async def _send(self, request: Request) -> Output:
         assert not isinstance(request, Compare)
-        media = await self._encode_media(request)
+        parts = self._media_of(request)
+        media = await self._media_cache.encode(parts, request.media)
         if isinstance(request, Rank):
             return await rank(self.client, request, media, self.config)
         if isinstance(request, Draw):
@@ -170,12 +170,15 @@ class ServerModel(RemoteModel):
         except ModelError as error:
             raise with_schema_advice(error, request.settings.response_schema) from error
         stops = () if self.config.profile.stop else request.settings.stop
-        return to_generated(reply, self.config, stops)
+        output = to_generated(reply, self.config, stops)
+        if self.config.setup.image_size and isinstance(output, Generated):
+            return msgspec.structs.replace(output, image_sizes=sent_sizes(parts, media))
+        return output
 
-    async def _encode_media(self, request: Request) -> Mapping[str, EncodedMedia]:
+    def _media_of(self, request: Request) -> list[Media]:
+        """The media that are sent, in the order of the prompt."""
         messages = apply_image_policy(request.messages, self.config.setup.images)
-        parts = [part for message in messages for part in message.media()]
-        return await self._media_cache.encode(parts, request.media)
+        return [part for message in messages for part in message.media()]
 
     def _unsupported_reason(self, request: Request) -> str | None:
         """Why the model cannot take this request, or None."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -37,12 +37,19 @@ from snellen.models.vllm_local.prompt import (
     scoring_params,
     video_part,
 )
-from snellen.models.vllm_local.replies import failure_kind, read_reply, read_score, read_usage
+from snellen.models.vllm_local.replies import failure_kind, read_grids, read_reply, read_score, read_usage
 
 T = TypeVar("T")
 
 _TAIL_TOKENS = 24
 """Tokens at the end of a prompt among which the opening tag of a thought is looked for."""
+
+
+class SeenImage(NamedTuple):
+    """Width and height of an image, and those at which the model sees it."""
+
+    size: tuple[int, int]
+    seen: tuple[int, int]
 
 
 class VllmLocal(ModelDefaults):
@@ -62,6 +69,8 @@ class VllmLocal(ModelDefaults):
         self._load_error: UsageError | None = None
         self._load_lock = threading.Lock()
         self._images = ImageCache()
+        self._sizes: dict[str, SeenImage] = {}
+        """By digest: vLLM's cache gives the grid of an image once."""
         # One thread: the cache is not for several. It decodes while the engine computes.
         self._decoder = ThreadPoolExecutor(1, "snellen-images")
         self._ids = itertools.count()
@@ -153,6 +162,8 @@ class VllmLocal(ModelDefaults):
         result = await self._run(thread, request, messages, generation_params(request))
         tokenizer = thread.engine.get_tokenizer()
         reply = read_reply(result, request.settings, tokenizer)
+        if isinstance(reply, Generated) and (sizes := self._seen_sizes(messages)):
+            reply = msgspec.structs.replace(reply, image_sizes=sizes)
         if not self._options.split_thoughts:
             return reply
         tail = tokenizer.decode(list(result.prompt_token_ids or ())[-_TAIL_TOKENS:])
@@ -243,9 +254,34 @@ class VllmLocal(ModelDefaults):
         # What `render_chat_async` of vLLM does after the chat template.
         limits = renderer.default_chat_tok_params
         (tokenised,) = await renderer.tokenize_prompts_async([prompt], limits)
-        return await renderer.process_for_engine_async(
+        processed = await renderer.process_for_engine_async(
             tokenised, time.time(), skip_mm_cache=not cached, tok_params=limits
         )
+        if images:
+            self._note_sizes(
+                thread, processed, [(part.digest, images[part.digest]) for part in parts if part.digest in images]
+            )
+        return processed
+
+    def _note_sizes(self, thread: EngineThread, processed: Any, images: Sequence[tuple[str, Any]]) -> None:
+        """Remember the size of each image in the patches that vLLM's processor made of it."""
+        vision = getattr(thread.engine.model_config.hf_config, "vision_config", None)
+        patch = getattr(vision, "patch_size", None)
+        grids = read_grids(processed)
+        if not isinstance(patch, int) or len(grids) != len(images):
+            return
+        for (digest, image), grid in zip(images, grids, strict=True):
+            if grid is not None:
+                self._sizes[digest] = SeenImage(image.size, (grid[1] * patch, grid[0] * patch))
+
+    def _seen_sizes(self, messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
+        """Width and height at which the model sees each image; empty if these are the images' own, or
+        unknown."""
+        digests = [part.digest for message in messages for part in message.media() if part.kind == "image"]
+        seen = [self._sizes[digest] for digest in digests if digest in self._sizes]
+        if len(seen) < len(digests) or all(image.size == image.seen for image in seen):
+            return ()
+        return tuple(image.seen for image in seen)
 
     async def _decode(
         self, decode: Callable[[str, Mapping[str, Source]], T], part: Media, request: Generate | Rank

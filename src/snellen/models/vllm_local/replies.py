@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.core.output import CandidateScore, Failure, FailureKind, Generated, StopReason, Usage
 from snellen.core.request import Generation
 from snellen.models.hf.generate import decode_text
+from snellen.models.hf.prompt import GRID
 
 if TYPE_CHECKING:
     from vllm import RequestOutput
@@ -30,6 +31,16 @@ def read_reply(result: RequestOutput, settings: Generation, tokenizer: Any) -> G
         usage=read_usage(result),
         first_logprobs=_first_logprobs(completion.logprobs, settings.logprobs, tokenizer),
     )
+
+
+def read_grids(processed: Any) -> list[tuple[int, int] | None]:
+    """Rows and columns of patches of each image of a processed prompt; None for an image that the
+    engine has already. Empty for processors that make no such grid."""
+    items = (processed.get("mm_kwargs") or {}).get("image") or ()
+    if any(item is not None and GRID not in item for item in items):
+        return []
+    grids = (None if item is None else item[GRID].data.tolist() for item in items)
+    return [None if grid is None else (grid[-2], grid[-1]) for grid in grids]
 
 
 def read_usage(result: RequestOutput) -> Usage:

@@ -103,6 +103,7 @@ def _facts_with_source(entry: CatalogEntry) -> list[tuple[str, str, str]]:
         ("revision", "revision", entry.revision),
         ("options", "options", ", ".join(f"{key}={value}" for key, value in entry.options.items())),
         ("longest reply", "max_new_tokens", f"{entry.max_new_tokens} tokens" if entry.max_new_tokens else ""),
+        ("coordinates", "coordinates", entry.coordinates),
         ("price", "price", _price(entry.price)),
         ("type in lmms-eval", "types", ", ".join(entry.types)),
     ]

@@ -21,13 +21,14 @@ from snellen.benchmarks.declaration.registry import (
 )
 from snellen.benchmarks.declaration.results_files import results_files
 from snellen.benchmarks.protocol.parsers import describe_rules
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import MissingExtra, NotHere, UnknownName, UsageError
 from snellen.core.model import Identity
 from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.registry import describe_model, is_provider, maker_name, registered_models
 from snellen.models.naming.registry import split_spec as split_model
+from snellen.models.naming.spec import split_options
 from snellen.models.remote.evidence import provider_evidence, provider_level
 from snellen.models.remote.profile import PROTOCOLS, URL_SCHEMES, other_credentials, profiles
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
@@ -222,7 +223,10 @@ def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
     except UsageError as error:
         identity = Identity(entry.provider, entry.id)
         local = {**_evidence_line(entry.spec), "on this machine": str(error), **_setup_line(entry.spec, identity)}
-    return {**local, **entry_facts(entry)} if "model" in local else {**entry_facts(entry), **local}
+    facts = entry_facts(entry)
+    if space := split_options(name)[1].get(COORDINATES):
+        facts["coordinates"] = f"{space} (model option)"
+    return {**local, **facts} if "model" in local else {**facts, **local}
 
 
 def _uninstalled_facts(name: str, error: MissingExtra) -> dict[str, str]:
@@ -263,6 +267,7 @@ def _model_facts(name: str) -> dict[str, str]:
         **info.identity.facts,
         "takes": ", ".join(sorted(can.inputs)) + ("" if can.many_images else " (one image)"),
         "gives": ", ".join(sorted(can.outputs)),
+        "coordinates": f"{info.space.name} ({info.space.origin})" if info.space else "",
         "log-likelihood": "yes" if can.log_likelihood else "no",
         "SEED-Bench-H level": level_of(can) or "none: it gives no text",
         "identity": info.identity.digest(),

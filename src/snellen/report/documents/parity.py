@@ -1,4 +1,4 @@
-"""What `snellen parity` shows."""
+"""What `snellen parity` shows: two backends of one model, or the coordinate space of one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from msgspec import structs
 
 from snellen.core.terminal_text import shorten
 from snellen.engine.offline.parity import Parity, ParityCheck, ParityDifference
+from snellen.engine.offline.space_fit import SpaceMeasurement
+from snellen.models.naming.spec import split_options
 from snellen.report import format as fmt
 from snellen.report.document import Document, Line
 from snellen.report.table import Column, Table
@@ -75,3 +77,45 @@ def _difference_text(difference: ParityDifference, parity: Parity) -> str:
         return shorten(difference.words, _MAX_LENGTH)
     first, second = shorten(difference.first, _MAX_LENGTH), shorten(difference.second, _MAX_LENGTH)
     return f"{first} ({parity.first}), {second} ({parity.second})"
+
+
+def space_document(measurement: SpaceMeasurement) -> Document:
+    """A row for each of the likeliest spaces, and the verdict."""
+    asked = fmt.plural(measurement.questions, "question")
+    heading = f"places as {measurement.model} writes them: numbers in {measurement.with_numbers} replies to {asked}"
+    columns = (
+        Column("coordinates"),
+        Column("posterior", "number"),
+        Column("replies near", "count"),
+        Column("median error", "number"),
+    )
+    rows = [(fit.space, f"{fit.certainty:.4f}", fit.near, f"{fit.error:.2f} %") for fit in measurement.fits]
+    lines = [Line(text, is_unbroken=True) for text in _space_sentences(measurement)]
+    data = {**structs.asdict(measurement), "space": measurement.space}
+    return Document([Line(heading, "heading"), Table("", columns, rows), *lines], data)
+
+
+def _space_sentences(measurement: SpaceMeasurement) -> Iterator[str]:
+    if measurement.failed:
+        yield f"{fmt.plural(measurement.failed, 'request')} failed; the first failure: {measurement.failure}"
+    for picture in measurement.resized:
+        (width, height), (seen_width, seen_height) = picture.size, picture.seen
+        yield f"  of {width} x {height} as if of {seen_width:g} x {seen_height:g} pixels"
+    if measurement.declared:
+        differs = measurement.space and not measurement.declared.startswith(f"{measurement.space} (")
+        yield f"declared: {measurement.declared}{', which its replies contradict' if differs else ''}"
+    yield space_verdict(measurement)
+
+
+def space_verdict(measurement: SpaceMeasurement) -> str:
+    """The verdict in one sentence, with what to type."""
+    if measurement.verdict == "certain":
+        stem, options = split_options(measurement.model)
+        declared = {**options, "coordinates": measurement.space}
+        spec = f"{stem}:{','.join(f'{name}={value}' for name, value in declared.items())}"
+        return f"it writes in {measurement.space}; declare it: -m {spec}"
+    if measurement.verdict == "several spaces":
+        return "it writes in several spaces: replies that are not in the first are in another one"
+    if measurement.verdict == "no space fits":
+        return "no space fits: its numbers are pixels of pictures of other sizes, which it does not report"
+    return "cannot tell: its replies do not follow the square closely enough in any space"
