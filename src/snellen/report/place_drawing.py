@@ -17,6 +17,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError
 from snellen.core.place import Box, Places, Point, Span, load_places
 from snellen.core.place_text import each_place, number_text, places_text
+from snellen.core.terminal_text import shorten
 from snellen.report.mask_outline import mask_box, outline_mask
 from snellen.scoring.box_overlap import iou
 
@@ -27,6 +28,8 @@ _COLOURS = {"gold": "#12508f", "answer": "#b4340a"}
 _DASHES = {"gold": {}, "answer": {"stroke-dasharray": "7 4"}}
 _LETTERS = 24
 """Heights of a letter in the longer side of a picture."""
+_MOST_LETTERS = 24
+"""Of a label in the drawing; its title has all."""
 
 
 class PlaceDrawing(Struct, frozen=True):
@@ -63,7 +66,9 @@ def _draw(sides: Sequence[tuple[str, Places]]) -> PlaceDrawing | None:
         return PlaceDrawing(_draw_spans(sides, extent[0], text), text, (), extent, _overlap(sides))
     if len(extent) != 2 or min(extent) <= 0:
         return None
-    groups = [_draw_side(side, places, extent) for side, places in sides]
+    drawn = [_draw_side(side, places, extent) for side, places in sides]
+    # Letters stand above all lines.
+    groups = [*(lines for lines, _ in drawn), *(letters for _, letters in drawn)]
     frame = {"viewBox": f"0 0 {extent[0]:g} {extent[1]:g}", "class": "places", "role": "img", "aria-label": text}
     bounds = _bounds(places for _, places in sides)
     return PlaceDrawing(["svg", frame, *groups], text, bounds, extent, _overlap(sides))
@@ -87,8 +92,9 @@ def svg_text(element: Element, attributes: str = "") -> str:
     return f"<{head}{' ' + attributes if attributes else ''}>{body}</{name}>"
 
 
-def _draw_side(side: str, places: Places, extent: Sequence[float]) -> Element:
-    """The places of one side, each with its label and a title that says it in words."""
+def _draw_side(side: str, places: Places, extent: Sequence[float]) -> tuple[Element, Element]:
+    """The lines of the places of one side, each with a title that says it in words, and their
+    labels."""
     size = max(extent) / _LETTERS
     shapes = [
         *map(_box_shape, places.boxes),
@@ -96,16 +102,18 @@ def _draw_side(side: str, places: Places, extent: Sequence[float]) -> Element:
         *(["polygon", {"points": " ".join(f"{x:g},{y:g}" for x, y in polygon)}] for polygon in places.polygons),
         *(["path", {"d": outline_mask(mask)}] for mask in places.masks),
     ]
-    anchors = [_anchor(box, side, size, extent) for box in _boxes(places)]
+    anchors = [_anchor(box, side, size, extent) for box in _boxes(places, size / 2)]
     labels = places.labels if len(places.labels) == len(shapes) else ("",) * len(shapes)
-    group: Element = ["g", {"class": f"place {side}"}]
+    lines: Element = ["g", {"class": f"place {side}"}]
+    letters: Element = ["g", {"class": f"place {side}"}]
     for number, (shape, (noun, text), anchor, label) in enumerate(
         zip(shapes, each_place(places), anchors, labels, strict=True), 1
     ):
-        name = label or (side if len(shapes) == 1 else str(number))
+        name = shorten(label, _MOST_LETTERS) or (side if len(shapes) == 1 else str(number))
         words: Element = ["title", {}, f"{side}: {noun} {text}{f' ({label})' if label else ''}"]
-        group.append(["g", {}, words, *_lines(shape, side), _letters(name, anchor, side, size)])
-    return group
+        lines.append(["g", {}, words, *_lines(shape, side)])
+        letters.append(_letters(name, anchor, side, size))
+    return lines, letters
 
 
 def _lines(shape: Element, side: str) -> Iterable[Element]:
@@ -115,7 +123,7 @@ def _lines(shape: Element, side: str) -> Iterable[Element]:
     still = {"fill": "none", "vector-effect": "non-scaling-stroke"}
     yield [name, {**attributes, **still, "class": "halo", "stroke": "#fff", "stroke-width": 5}]
     line = {"class": "line", "stroke": _COLOURS[side], "stroke-width": 2.5, **_DASHES[side]}
-    yield [name, {**attributes, **still, **line}]
+    yield [name, {**still, **line, **attributes}]
 
 
 def _letters(text: str, anchor: tuple[float, float], side: str, size: float) -> Element:
@@ -146,12 +154,13 @@ def _point_shape(point: Point, side: str, size: float) -> Element:
         ring = f"M{x - r:.5g} {y:.5g}a{r:.4g} {r:.4g} 0 1 0 {2 * r:.4g} 0a{r:.4g} {r:.4g} 0 1 0 {-2 * r:.4g} 0"
         return ["path", {"d": f"{ring}M{x:.5g} {y:.5g}h.01"}]
     legs = f"M{x - r:.5g} {y - r:.5g}l{2 * r:.4g} {2 * r:.4g}M{x - r:.5g} {y + r:.5g}l{2 * r:.4g} {-2 * r:.4g}"
-    return ["path", {"d": legs}]
+    return ["path", {"d": legs, "stroke-dasharray": "none"}]
 
 
-def _boxes(places: Places) -> list[Box]:
-    """A box around each place."""
-    around = [*places.boxes, *(Box(*point, *point) for point in places.points), *map(mask_box, places.masks)]
+def _boxes(places: Places, radius: float = 0.0) -> list[Box]:
+    """A box around each place, `radius` pixels away from a point."""
+    dots = (Box(x - radius, y - radius, x + radius, y + radius) for x, y in places.points)
+    around = [*places.boxes, *dots, *map(mask_box, places.masks)]
     for polygon in places.polygons:
         across, down = zip(*(polygon or (Point(0, 0),)), strict=True)
         around.append(Box(min(across), min(down), max(across), max(down)))
@@ -187,7 +196,7 @@ def _span_row(side: str, spans: Sequence[Span], duration: float, top: float) -> 
             {"fill": _COLOURS[side]} if side == "gold" else {"fill": "none", "stroke": _COLOURS[side], **_DASHES[side]}
         )
         shape = {"x": f"{first:.2f}%", "width": f"{max(0.4, last - first):.2f}%", "y": top + 17, "height": 10}
-        row.append(["rect", {**shape, **fill, "stroke-width": 2, "class": "bar"}])
+        row.append(["rect", {**shape, **fill, "stroke-width": 2, "class": "time"}])
         at_end = first > 60
         letters = {"x": f"{last if at_end else first:.2f}%", "y": top + 12, "text-anchor": "end" if at_end else "start"}
         words = f"{side} {number_text(span.start)} – {number_text(span.end)} s"

@@ -26,6 +26,7 @@ _ACROSS = ("left third", "middle third", "right third")
 _DOWN = ("upper third", "middle third", "lower third")
 _TIME = ("first third", "second third", "last third")
 _COUNTS = ("none", "1", "2", "3", "4", "5 or more")
+_PART, LABEL = "part of the", "label"
 _MOST_LABELS = 20
 _Labels = Iterator[tuple[str, str]]
 """Titles of groupings, each with a label that a question has in it."""
@@ -72,7 +73,7 @@ def place_groups(run: RunFolder) -> list[PlaceGroups]:
         for title, label in _labels(gold, cuts):
             members[title][label].append(index)
     found = [
-        PlaceGroups(title, tuple(_rows(run.info.headline, of_title, records, clusters)))
+        PlaceGroups(title, tuple(_rows(run.info.headline, title, of_title, records, clusters)))
         for title, of_title in members.items()
         if len(of_title) > 1
     ]
@@ -80,13 +81,15 @@ def place_groups(run: RunFolder) -> list[PlaceGroups]:
 
 
 def _rows(
-    name: str, of_title: dict[str, list[int]], records: Sequence[PlaceRecord], clusters: Sequence[str]
+    name: str, title: str, of_title: dict[str, list[int]], records: Sequence[PlaceRecord], clusters: Sequence[str]
 ) -> Iterator[tuple[str, Metric]]:
-    """The score of each group: those of a fixed order in it, then labels, the most frequent first."""
+    """The score of each group in a fixed order; of labels those that occur most often."""
     fixed = [*(label for _, label in _SIZES), *_ACROSS, *_DOWN, *_TIME, *_COUNTS]
     order = sorted(of_title, key=lambda label: fixed.index(label) if label in fixed else len(fixed))
-    if not set(order) & set(fixed):
-        order = sorted(order, key=lambda label: -len(of_title[label]))[:_MOST_LABELS]
+    if title == LABEL:
+        order = sorted(of_title, key=lambda label: (-len(of_title[label]), label))[:_MOST_LABELS]
+    elif title.startswith(_PART):
+        order = sorted(of_title)
     for label in order:
         scores = [records[index].score or 0.0 for index in of_title[label]]
         yield label, mean_metric(name, scores, [clusters[index] for index in of_title[label]])
@@ -118,7 +121,7 @@ def _labels(gold: Places, cuts: Sequence[float]) -> _Labels:
     if area and not is_time:
         yield "size", next(label for most, label in _SIZES if area < most)
     if part := _part(gold):
-        yield f"part of the {'video' if is_time else 'picture'}", _quarter(part, cuts)
+        yield f"{_PART} {'video' if is_time else 'picture'}", _quarter(part, cuts)
     if len(frames) == 1 and is_time:
         yield "time", _third(frames[0].x / gold.extent[0], _TIME)
     elif len(frames) == 1 and gold.extent:
@@ -126,7 +129,7 @@ def _labels(gold: Places, cuts: Sequence[float]) -> _Labels:
         yield "down", _third(frames[0].y / gold.extent[1], _DOWN)
     yield "places asked for", _COUNTS[min(len(gold), len(_COUNTS) - 1)]
     for label in set(gold.labels):
-        yield "label", label
+        yield LABEL, label
 
 
 def _part(gold: Places) -> float:
@@ -167,5 +170,5 @@ def _frames(places: Places) -> Iterator[_Frame]:
     for mask in places.masks:
         inside = np.flatnonzero(np.repeat(np.arange(len(mask.runs)) % 2 == 1, mask.runs))
         if len(inside):
-            x, y = np.divmod(inside, mask.height)
-            yield _Frame(float(len(inside)), float(x.mean()), float(y.mean()))
+            columns, rows = np.divmod(inside, mask.height)
+            yield _Frame(float(len(inside)), float(columns.mean()), float(rows.mean()))

@@ -3,7 +3,7 @@
    next picture of the same sample; places that are drawn over it move with it. */
 
 const lightbox = (() => {
-  const MOST = 16;
+  const MOST = 16, LETTER = 15;
   let dialog = null, stage, canvas, image, caption, place, open, near, items = [], at = 0;
   const view = { scale: 1, x: 0, y: 0 };
   const points = new Map();
@@ -11,8 +11,19 @@ const lightbox = (() => {
   const apply = () => {
     canvas.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`;
     canvas.style.setProperty("--scale", view.scale);
+    const overlay = items[at]?.overlay;
+    if (overlay) canvas.style.setProperty("--letter", LETTER / (letterSize(overlay) * shownScale(overlay) * view.scale));
     stage.classList.toggle("zoomed", view.scale > 1);
     place.textContent = `${items.length > 1 ? `${at + 1} of ${items.length}, ` : ""}${Math.round(view.scale * 100)} %`;
+  };
+
+  const sizeOf = (overlay) => overlay.getAttribute("viewBox").split(" ").slice(2).map(Number);
+  const letterSize = (overlay) => Number(overlay.querySelector("text")?.getAttribute("font-size") ?? LETTER);
+
+  /** Pixels of the screen in one of the picture, before it is zoomed. */
+  const shownScale = (overlay) => {
+    const [width, height] = sizeOf(overlay);
+    return Math.min(canvas.clientWidth / width, canvas.clientHeight / height);
   };
 
   /** Zoom by a factor around a point of the stage, which stays where it is. */
@@ -32,9 +43,7 @@ const lightbox = (() => {
   const look = () => {
     const { overlay, focus } = items[at];
     if (!focus.length || view.scale > 1) return reset();
-    const [, , width, height] = overlay.getAttribute("viewBox").split(" ").map(Number);
-    const [left, top, right, bottom] = focus;
-    const shown = Math.min(canvas.clientWidth / width, canvas.clientHeight / height);
+    const [width, height] = sizeOf(overlay), [left, top, right, bottom] = focus, shown = shownScale(overlay);
     const fit = Math.min(canvas.clientWidth / (right - left || 1), canvas.clientHeight / (bottom - top || 1)) / shown;
     view.scale = Math.min(MOST / 2, Math.max(1, 0.6 * fit));
     view.x = (width / 2 - (left + right) / 2) * shown * view.scale;
