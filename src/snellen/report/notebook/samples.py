@@ -32,7 +32,9 @@ def sample_html(record: Record, thumbnail: ReadThumbnail) -> str:
     result = record_result(record)
     head = f'<div style="margin:.3em 0"><b>{html.text(record.id)}</b> {_badge(record)}</div>'
     digests = dict.fromkeys([*record.media, *_drawn_images(record)])
-    images = _places(record, thumbnail) + "".join(_image(thumbnail(digest)) for digest in digests)
+    places = _places(record, thumbnail)
+    shown = list(digests)[1:] if places else digests
+    images = places + "".join(_image(thumbnail(digest)) for digest in shown)
     question = f'<div style="white-space:pre-wrap">{html.text(record.question)}</div>'
     body = [head, images, question, _options(record)]
     for index, turn in enumerate(record.passes):

@@ -38,7 +38,7 @@ def error_page(errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], lab
         models=len({error.run.info.model for error in errors}),
         types=[MEANINGS[name] for name in ERROR_TYPES],
         judged=labels.labeller if labels else "",
-        **page_layout(("page.css", "errors.css"), ("theme.js", "sample.js", "places.js", "errors.js")),
+        **page_layout(("page.css", "errors.css"), ("theme.js", "sample.js", "places.js", "lightbox.js", "errors.js")),
     )
 
 

@@ -25,7 +25,7 @@
       const image = make("img");
       image.src = data.pictures[digest];
       image.alt = "what the model saw";
-      images.append(image);
+      images.append(zoomable(image));
     }
     if (sample.places) {
       const figure = make("figure"), outcome = make("span", sample.outcome, "soft");

@@ -4,7 +4,7 @@
 
 const lightbox = (() => {
   const MOST = 16, LETTER = 15;
-  let dialog = null, stage, canvas, image, caption, place, open, near, items = [], at = 0;
+  let dialog = null, stage, canvas, image, caption, place, open, near, sides, items = [], at = 0;
   const view = { scale: 1, x: 0, y: 0 };
   const points = new Map();
 
@@ -45,7 +45,8 @@ const lightbox = (() => {
     if (!focus.length || view.scale > 1) return reset();
     const [width, height] = sizeOf(overlay), [left, top, right, bottom] = focus, shown = shownScale(overlay);
     const fit = Math.min(canvas.clientWidth / (right - left || 1), canvas.clientHeight / (bottom - top || 1)) / shown;
-    view.scale = Math.min(MOST / 2, Math.max(1, 0.6 * fit));
+    view.scale = Math.min(MOST / 2, 0.6 * fit);
+    if (view.scale <= 1) return reset();
     view.x = (width / 2 - (left + right) / 2) * shown * view.scale;
     view.y = (height / 2 - (top + bottom) / 2) * shown * view.scale;
     apply();
@@ -56,6 +57,7 @@ const lightbox = (() => {
     const { src, original, alt, text, overlay, focus } = items[at];
     canvas.replaceChildren(image, ...(overlay ? [overlay.cloneNode(true)] : []));
     near.hidden = !focus.length;
+    sides.forEach((button) => { button.hidden = !overlay; });
     image.alt = alt;
     image.src = original || src;
     image.onerror = () => { if (image.src !== src) image.src = src; };
@@ -106,13 +108,14 @@ const lightbox = (() => {
     caption = make("p", { class: "lightbox-caption" });
     place = make("span", { class: "soft num", role: "status" });
     open = make("a", { target: "_blank", rel: "noopener" }, "original");
+    sides = Object.keys(SIDES).map((side) => sideButton(side, side));
     near = button("Places", "The places from near, or the whole picture (z)", look);
     const steps = [button("←", "Previous picture (left)", () => show(at - 1)), button("→", "Next picture (right)", () => show(at + 1))];
     const shut = button("Close", "Close (Esc)", () => dialog.close());
     shut.autofocus = true;
     const tools = make("div", { class: "lightbox-tools" }, caption, place, ...steps,
       button("−", "Smaller (-)", () => zoom(1 / 1.4)), button("+", "Larger (+)", () => zoom(1.4)), button("1:1", "Whole picture (0)", reset),
-      near, open, shut);
+      near, ...sides, open, shut);
     dialog = make("dialog", { class: "lightbox", "aria-label": "Picture" }, tools, stage);
     dialog.steps = steps;
     dialog.addEventListener("keydown", press);
@@ -149,7 +152,7 @@ const zoomable = (image, original = "") => {
     const buttons = [...group.querySelectorAll("[data-zoom]")];
     const pictures = buttons.map((each) => {
       const shown = each.querySelector("img");
-      const text = each.closest("figure")?.querySelector("figcaption:not(.legend)")?.textContent;
+      const text = each.closest("figure")?.querySelector("figcaption:not(.place-legend)")?.textContent;
       const focus = each.dataset.focus ? each.dataset.focus.split(" ").map(Number) : [];
       return { src: shown.src, alt: shown.alt, original: each.dataset.original, text, overlay: each.querySelector("svg.places"), focus };
     });

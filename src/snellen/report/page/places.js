@@ -30,7 +30,7 @@ const placeLegend = (places, verdict, near) => {
   const button = near && places.focus.length ? make("button", { type: "button", class: "side-button near", title: "Enlarge the places (z)" }, "Zoom") : null;
   button?.addEventListener("click", near);
   const overlap = places.overlap === null || places.overlap === undefined ? null : make("span", { class: "num" }, `IoU ${places.overlap.toFixed(2)}`);
-  return make("figcaption", { class: "legend" }, Object.keys(SIDES).map((side) => sideButton(side, side)), button, overlap, verdict);
+  return make("figcaption", { class: "place-legend" }, Object.keys(SIDES).map((side) => sideButton(side, side)), button, overlap, verdict);
 };
 
 /** Draw the places of a sample into the figure of its picture; without a picture on an empty frame. */
