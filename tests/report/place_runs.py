@@ -9,12 +9,14 @@ import msgspec
 from PIL import Image, ImageDraw
 from synthetic import info, summarise, write_run
 
+from snellen.core.arrays import np
 from snellen.core.media import digest_bytes
 from snellen.core.output import Answer, Generated, Misplaced, Misplacement, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.place import Box, Mask, Places, Point, Span
 from snellen.core.record import Pass, Record
 from snellen.core.request import Media, Text, user
 from snellen.core.run import Counts, Report
+from snellen.scoring.places.masks import mask_of_pixels
 from snellen.store.runs import RunFolder
 
 ATTACK = "</script><img src=x onerror='window.hurt=1'>"
@@ -35,13 +37,7 @@ def photo(size: tuple[int, int], box: tuple[int, int, int, int]) -> bytes:
 def ellipse_mask(size: tuple[int, int], box: tuple[int, int, int, int]) -> Mask:
     picture = Image.new("L", size)
     ImageDraw.Draw(picture).ellipse(box, fill=255)
-    runs, last = [0], 0
-    for value in picture.transpose(Image.Transpose.TRANSPOSE).tobytes():
-        if value != last:
-            runs.append(0)
-            last = value
-        runs[-1] += 1
-    return Mask(*size, tuple(runs))
+    return mask_of_pixels(np.asarray(picture) > 0)
 
 
 def place_record(

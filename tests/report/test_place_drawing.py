@@ -10,8 +10,9 @@ from place_runs import ATTACK, WIDE, ellipse_mask, place_records
 
 from snellen.core.arrays import np
 from snellen.core.place import Box, Mask, Places, Point, Span
-from snellen.report.mask_outline import mask_box, mask_pixels, outline_mask
+from snellen.report.mask_outline import mask_box, outline_mask
 from snellen.report.place_drawing import PlaceDrawing, draw_places, svg_text
+from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask
 
 
 def drawing_of(gold: Places, answer: Places | None = None) -> PlaceDrawing:
@@ -70,7 +71,7 @@ def test_points_are_rings_and_crosses() -> None:
 
 def test_the_outline_encloses_exactly_the_pixels_of_a_mask() -> None:
     mask = ellipse_mask((50, 40), (5, 8, 30, 33))
-    pixels = mask_pixels(mask)
+    pixels = pixels_of_mask(mask)
     assert pixels.sum() == sum(mask.runs[1::2])
     assert area(outline_mask(mask)) == pixels.sum()
     rows, columns = np.nonzero(pixels)
@@ -94,10 +95,7 @@ def area(path: str) -> int:
 def test_a_mask_with_a_hole_and_touching_corners() -> None:
     pixels = np.zeros((6, 7), dtype=bool)
     pixels[1:4, 1:4], pixels[2, 2], pixels[4, 4] = True, False, True
-    flat = pixels.T.ravel()
-    ends = np.flatnonzero(np.append(flat[1:] != flat[:-1], True)) + 1
-    mask = Mask(7, 6, tuple(np.diff(ends, prepend=0).tolist()))
-    assert (mask_pixels(mask) == pixels).all()
+    mask = mask_of_pixels(pixels)
     assert area(outline_mask(mask)) == pixels.sum()
     assert mask_box(Mask(3, 2, (6,))) == Box(0, 0, 0, 0)
     assert outline_mask(Mask(3, 2, (6,))) == ""

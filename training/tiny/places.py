@@ -208,7 +208,7 @@ def write(rows: list[Row], path: Path) -> None:
 def _gold_cells(row: Row) -> tuple[str, str, str]:
     """The cells of boxes, mask and labels."""
     if row.task == "point":
-        return "", json.dumps(runs_of(row.drawing, row.golds[0]), separators=(",", ":")), ""
+        return "", json.dumps([runs_of(row.drawing, row.golds[0])], separators=(",", ":")), ""
     boxes = [list(box_of(row.drawing, thing)) for thing in row.golds]
     cell = json.dumps(boxes[0] if row.task == "box" else boxes)
     return cell, "", json.dumps(row.labels) if row.task == "labels" else ""

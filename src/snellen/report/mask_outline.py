@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from snellen.core.arrays import Bools, np
-from snellen.core.errors import DataError
+from snellen.core.arrays import np
 from snellen.core.place import Box, Mask
+from snellen.scoring.places.masks import pixels_of_mask
 
 _MAX_SIDE = 512
 """Pixels of the longer side at which an outline is followed."""
@@ -18,17 +18,9 @@ the edge begins, with the step to its end. All edges lead clockwise around the p
 _Corner = tuple[int, int]
 
 
-def mask_pixels(mask: Mask) -> Bools:
-    """The pixels of a mask, (height, width). Raises DataError if the runs do not fill its picture."""
-    if sum(mask.runs) != mask.width * mask.height or min(mask.runs, default=0) < 0:
-        raise DataError(f"the runs of a mask count {sum(mask.runs)} pixels, not {mask.width} x {mask.height}")
-    inside = np.arange(len(mask.runs)) % 2 == 1
-    return np.repeat(inside, mask.runs).reshape(mask.width, mask.height).T
-
-
 def mask_box(mask: Mask) -> Box:
     """The box around the pixels of a mask; of an empty one a box without size. Raises DataError."""
-    pixels = mask_pixels(mask)
+    pixels = pixels_of_mask(mask)
     rows, columns = np.flatnonzero(pixels.any(1)), np.flatnonzero(pixels.any(0))
     if not len(rows):
         return Box(0, 0, 0, 0)
@@ -39,7 +31,7 @@ def outline_mask(mask: Mask) -> str:
     """The outline of a mask along the edges of its pixels, as the data of an SVG path; of a large
     picture along those of every second, third, ... pixel. Raises DataError."""
     step = -(-max(mask.width, mask.height) // _MAX_SIDE)
-    pixels = np.pad(mask_pixels(mask)[::step, ::step], 1)
+    pixels = np.pad(pixels_of_mask(mask)[::step, ::step], 1)
     ends: dict[_Corner, list[_Corner]] = {}
     for down, across, (x0, y0), (dx, dy) in _SIDES:
         is_edge = pixels & ~np.roll(pixels, (-down, -across), (0, 1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -19,15 +20,15 @@ from snellen.core.place import Box, Places, Point, Span, load_places
 from snellen.core.place_text import each_place, number_text, places_text
 from snellen.core.terminal_text import shorten
 from snellen.report.mask_outline import mask_box, outline_mask
-from snellen.scoring.box_overlap import iou
+from snellen.scoring.places.overlap import region_iou
 
 Element = list[Any]
 """A name, a mapping of attributes, then texts and further elements."""
 
 _COLOURS = {"gold": "#12508f", "answer": "#b4340a"}
 _DASHES = {"gold": {}, "answer": {"stroke-dasharray": "7 4"}}
-_LETTERS = 24
-"""Heights of a letter in the longer side of a picture."""
+_LETTERS, _MANY_LETTERS, _FEW = 24, 34, 3
+"""Heights of a letter in the longer side of a picture, with few places and with more."""
 _MOST_LETTERS = 24
 """Of a label in the drawing; its title has all."""
 
@@ -43,8 +44,8 @@ class PlaceDrawing(Struct, frozen=True):
     extent: tuple[float, ...] = ()
     """`Places.extent`."""
     overlap: float | None = None
-    """Intersection over union, 0..1, of the one box or span of the answer and that of the nearest
-    gold answer; None for other places."""
+    """Intersection over union, 0..1, of the regions of the answer and of the nearest gold answer; None
+    where one of them is of points, or empty."""
 
 
 def draw_places(gold: Sequence[str], answer: str | None) -> PlaceDrawing | None:
@@ -66,22 +67,22 @@ def _draw(sides: Sequence[tuple[str, Places]]) -> PlaceDrawing | None:
         return PlaceDrawing(_draw_spans(sides, extent[0], text), text, (), extent, _overlap(sides))
     if len(extent) != 2 or min(extent) <= 0:
         return None
-    drawn = [_draw_side(side, places, extent) for side, places in sides]
-    # Letters stand above all lines.
-    groups = [*(lines for lines, _ in drawn), *(letters for _, letters in drawn)]
+    # White below all lines, so that none hides another one, and letters above them.
+    groups = chain.from_iterable(zip(*(_draw_side(side, places, extent) for side, places in sides), strict=True))
     frame = {"viewBox": f"0 0 {extent[0]:g} {extent[1]:g}", "class": "places", "role": "img", "aria-label": text}
     bounds = _bounds(places for _, places in sides)
     return PlaceDrawing(["svg", frame, *groups], text, bounds, extent, _overlap(sides))
 
 
 def _overlap(sides: Sequence[tuple[str, Places]]) -> float | None:
-    single = [(side, places) for side, places in sides if len(places.boxes or places.spans) == 1]
-    if len(single) < len(sides) or sides[-1][0] != "answer":
+    *golds, (side, answer) = sides
+    if side != "answer" or not _has_area(answer):
         return None
-    *golds, answer = [
-        places.boxes[0] if places.boxes else (places.spans[0][0], 0, places.spans[0][1], 1) for _, places in single
-    ]
-    return max((iou(gold, answer) for gold in golds), default=None)
+    return max((region_iou(gold, answer) for _, gold in golds if _has_area(gold)), default=None)
+
+
+def _has_area(places: Places) -> bool:
+    return bool(len(places)) and not places.points
 
 
 def svg_text(element: Element, attributes: str = "") -> str:
@@ -92,10 +93,10 @@ def svg_text(element: Element, attributes: str = "") -> str:
     return f"<{head}{' ' + attributes if attributes else ''}>{body}</{name}>"
 
 
-def _draw_side(side: str, places: Places, extent: Sequence[float]) -> tuple[Element, Element]:
-    """The lines of the places of one side, each with a title that says it in words, and their
-    labels."""
-    size = max(extent) / _LETTERS
+def _draw_side(side: str, places: Places, extent: Sequence[float]) -> tuple[Element, Element, Element]:
+    """The places of one side: wide white lines that part them from any picture, lines in the side's
+    colour with titles that say the place in words, and labels."""
+    size = max(extent) / (_LETTERS if len(places) <= _FEW else _MANY_LETTERS)
     shapes = [
         *map(_box_shape, places.boxes),
         *(_point_shape(point, side, size) for point in places.points),
@@ -104,26 +105,21 @@ def _draw_side(side: str, places: Places, extent: Sequence[float]) -> tuple[Elem
     ]
     anchors = [_anchor(box, side, size, extent) for box in _boxes(places, size / 2)]
     labels = places.labels if len(places.labels) == len(shapes) else ("",) * len(shapes)
-    lines: Element = ["g", {"class": f"place {side}"}]
-    letters: Element = ["g", {"class": f"place {side}"}]
+    still = {"fill": "none", "vector-effect": "non-scaling-stroke"}
+    halo = {**still, "class": "halo", "stroke": "#fff", "stroke-width": 5}
+    line = {**still, "class": "line", "stroke": _COLOURS[side], "stroke-width": 2.5, **_DASHES[side]}
+    empty: list[Element] = [["g", {"class": f"place {side}"}] for _ in range(3)]
+    halos, lines, letters = empty
     for number, (shape, (noun, text), anchor, label) in enumerate(
         zip(shapes, each_place(places), anchors, labels, strict=True), 1
     ):
-        name = shorten(label, _MOST_LETTERS) or (side if len(shapes) == 1 else str(number))
-        words: Element = ["title", {}, f"{side}: {noun} {text}{f' ({label})' if label else ''}"]
-        lines.append(["g", {}, words, *_lines(shape, side)])
-        letters.append(_letters(name, anchor, side, size))
-    return lines, letters
-
-
-def _lines(shape: Element, side: str) -> Iterable[Element]:
-    """A shape as a line in its side's colour, over a wider white one that parts it from any
-    picture."""
-    name, attributes = shape
-    still = {"fill": "none", "vector-effect": "non-scaling-stroke"}
-    yield [name, {**attributes, **still, "class": "halo", "stroke": "#fff", "stroke-width": 5}]
-    line = {"class": "line", "stroke": _COLOURS[side], "stroke-width": 2.5, **_DASHES[side]}
-    yield [name, {**still, **line, **attributes}]
+        name, attributes = shape
+        title: Element = ["title", {}, f"{side}: {noun} {text}{f' ({label})' if label else ''}"]
+        halos.append([name, halo | attributes | {"stroke-dasharray": "none"}])
+        lines.append([name, line | attributes, title])
+        shown = shorten(label, _MOST_LETTERS) or (side if len(shapes) == 1 else str(number))
+        letters.append(_letters(shown, anchor, side, size))
+    return halos, lines, letters
 
 
 def _letters(text: str, anchor: tuple[float, float], side: str, size: float) -> Element:

@@ -22,11 +22,16 @@ from snellen.store.runs import RunFolder
 
 _SIZES = ((32.0**2, "small, below 32² pixels"), (96.0**2, "medium, below 96² pixels"), (float("inf"), "large"))
 """The sizes of objects in COCO (Lin et al. 2014), by the pixels that they stay below."""
-_ACROSS = ("left third", "middle third", "right third")
-_DOWN = ("upper third", "middle third", "lower third")
-_TIME = ("first third", "second third", "last third")
-_COUNTS = ("none", "1", "2", "3", "4", "5 or more")
-_PART, LABEL = "part of the", "label"
+_ORDERS = {
+    "size": tuple(label for _, label in _SIZES),
+    "across": ("left third", "middle third", "right third"),
+    "down": ("upper third", "middle third", "lower third"),
+    "time": ("first third", "second third", "last third"),
+    "places asked for": ("none", "1", "2", "3", "4", "5 or more"),
+}
+"""The groupings of fixed groups, with these in their order."""
+LABEL = "label"
+_TITLES = ("size", "part of the picture", "part of the video", "across", "down", "time", "places asked for", LABEL)
 _MOST_LABELS = 20
 _Labels = Iterator[tuple[str, str]]
 """Titles of groupings, each with a label that a question has in it."""
@@ -73,9 +78,9 @@ def place_groups(run: RunFolder) -> list[PlaceGroups]:
         for title, label in _labels(gold, cuts):
             members[title][label].append(index)
     found = [
-        PlaceGroups(title, tuple(_rows(run.info.headline, title, of_title, records, clusters)))
-        for title, of_title in members.items()
-        if len(of_title) > 1
+        PlaceGroups(title, tuple(_rows(run.info.headline, title, members[title], records, clusters)))
+        for title in _TITLES
+        if len(members[title]) > 1
     ]
     return [*found, _outcomes(records)]
 
@@ -84,12 +89,9 @@ def _rows(
     name: str, title: str, of_title: dict[str, list[int]], records: Sequence[PlaceRecord], clusters: Sequence[str]
 ) -> Iterator[tuple[str, Metric]]:
     """The score of each group in a fixed order; of labels those that occur most often."""
-    fixed = [*(label for _, label in _SIZES), *_ACROSS, *_DOWN, *_TIME, *_COUNTS]
-    order = sorted(of_title, key=lambda label: fixed.index(label) if label in fixed else len(fixed))
+    order = [label for label in _ORDERS.get(title, sorted(of_title)) if label in of_title]
     if title == LABEL:
         order = sorted(of_title, key=lambda label: (-len(of_title[label]), label))[:_MOST_LABELS]
-    elif title.startswith(_PART):
-        order = sorted(of_title)
     for label in order:
         scores = [records[index].score or 0.0 for index in of_title[label]]
         yield label, mean_metric(name, scores, [clusters[index] for index in of_title[label]])
@@ -121,13 +123,14 @@ def _labels(gold: Places, cuts: Sequence[float]) -> _Labels:
     if area and not is_time:
         yield "size", next(label for most, label in _SIZES if area < most)
     if part := _part(gold):
-        yield f"{_PART} {'video' if is_time else 'picture'}", _quarter(part, cuts)
+        yield f"part of the {'video' if is_time else 'picture'}", _quarter(part, cuts)
     if len(frames) == 1 and is_time:
-        yield "time", _third(frames[0].x / gold.extent[0], _TIME)
+        yield _third("time", frames[0].x / gold.extent[0])
     elif len(frames) == 1 and gold.extent:
-        yield "across", _third(frames[0].x / gold.extent[0], _ACROSS)
-        yield "down", _third(frames[0].y / gold.extent[1], _DOWN)
-    yield "places asked for", _COUNTS[min(len(gold), len(_COUNTS) - 1)]
+        yield _third("across", frames[0].x / gold.extent[0])
+        yield _third("down", frames[0].y / gold.extent[1])
+    counts = _ORDERS["places asked for"]
+    yield "places asked for", counts[min(len(gold), len(counts) - 1)]
     for label in set(gold.labels):
         yield LABEL, label
 
@@ -140,8 +143,8 @@ def _part(gold: Places) -> float:
     return sum(frame.area for frame in frames) / len(frames) / float(np.prod(gold.extent))
 
 
-def _third(share: float, names: Sequence[str]) -> str:
-    return names[min(2, max(0, int(3 * share)))]
+def _third(title: str, share: float) -> tuple[str, str]:
+    return title, _ORDERS[title][min(2, max(0, int(3 * share)))]
 
 
 def _quartiles(parts: Sequence[float]) -> list[float]:
