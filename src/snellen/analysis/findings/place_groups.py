@@ -56,7 +56,7 @@ class PlaceGroups(NamedTuple):
     is_share: bool = False
 
 
-class _Frame(NamedTuple):
+class _PlaceGeometry(NamedTuple):
     """A place: area and centre in pixels; of a span length and middle in seconds."""
 
     area: float
@@ -159,19 +159,19 @@ def _quarter(part: float, cuts: Sequence[float]) -> str:
     return f"quarter {number + 1}, {names[number]}"
 
 
-def _frames(places: Places) -> Iterator[_Frame]:
+def _frames(places: Places) -> Iterator[_PlaceGeometry]:
     for left, top, right, bottom in places.boxes:
-        yield _Frame((right - left) * (bottom - top), (left + right) / 2, (top + bottom) / 2)
+        yield _PlaceGeometry((right - left) * (bottom - top), (left + right) / 2, (top + bottom) / 2)
     for x, y in places.points:
-        yield _Frame(0.0, x, y)
+        yield _PlaceGeometry(0.0, x, y)
     for start, end in places.spans:
-        yield _Frame(end - start, (start + end) / 2)
+        yield _PlaceGeometry(end - start, (start + end) / 2)
     for polygon in places.polygons:
         across, down = np.array(polygon).reshape(-1, 2).T
         doubled = across @ np.roll(down, -1) - down @ np.roll(across, -1)
-        yield _Frame(abs(float(doubled)) / 2, float(across.mean()), float(down.mean()))
+        yield _PlaceGeometry(abs(float(doubled)) / 2, float(across.mean()), float(down.mean()))
     for mask in places.masks:
         inside = np.flatnonzero(np.repeat(np.arange(len(mask.runs)) % 2 == 1, mask.runs))
         if len(inside):
             columns, rows = np.divmod(inside, mask.height)
-            yield _Frame(float(len(inside)), float(columns.mean()), float(rows.mean()))
+            yield _PlaceGeometry(float(len(inside)), float(columns.mean()), float(rows.mean()))
