@@ -9,7 +9,7 @@ that a record needs nothing else to be scored and drawn again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import accumulate, product
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -50,6 +50,18 @@ class Mask(NamedTuple):
     width: int
     height: int
     runs: tuple[int, ...]
+
+    def bounds(self) -> Box:
+        """The smallest box around its pixels, of whole pixels; without an area if it has none."""
+        ends = list(accumulate(self.runs))
+        inside = [(start, end - 1) for start, end in zip(ends[0::2], ends[1::2], strict=False) if start < end]
+        if not inside:
+            return Box(0, 0, 0, 0)
+        high = self.height
+        # A run that goes on in the next column touches the lower and the upper edge.
+        tops = [0 if start // high != last // high else start % high for start, last in inside]
+        lows = [high - 1 if start // high != last // high else last % high for start, last in inside]
+        return Box(inside[0][0] // high, min(tops), inside[-1][1] // high + 1, max(lows) + 1)
 
 
 class Places(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -205,3 +217,26 @@ def _round_numbers(place: object, digits: int) -> object:
     if isinstance(place, Sequence):
         return [_round_numbers(one, digits) for one in place]
     return (round(place, digits) if digits else round(place)) if isinstance(place, float) else place
+
+
+def points_in(places: Places) -> Places:
+    """A point in each of the boxes and polygons; other places as they are."""
+    points = [Point((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in places.boxes]
+    points += [_point_in_polygon(polygon) for polygon in places.polygons]
+    return msgspec.structs.replace(places, boxes=(), polygons=(), points=(*places.points, *points))
+
+
+def _point_in_polygon(polygon: Sequence[Point]) -> Point:
+    """The middle of the widest part of a polygon between the two middle heights of its corners."""
+    heights = sorted({corner.y for corner in polygon})
+    if len(heights) < 2:
+        return polygon[0]
+    middle = (heights[(len(heights) - 1) // 2] + heights[(len(heights) + 1) // 2]) / 2
+    edges = zip(polygon, (*polygon[1:], *polygon[:1]), strict=True)
+    crossings = sorted(
+        one.x + (middle - one.y) / (other.y - one.y) * (other.x - one.x)
+        for one, other in edges
+        if (one.y > middle) != (other.y > middle)
+    )
+    left, right = max(zip(crossings[0::2], crossings[1::2], strict=True), key=lambda ends: ends[1] - ends[0])
+    return Point((left + right) / 2, middle)

@@ -309,10 +309,11 @@ def _size_list(row: Row, name: str) -> tuple[float, ...]:
     return width, height
 
 
-def add_space(coordinates: str, samples: Callable[..., Any], rows: Any) -> Any:
-    """The samples of rows, those that ask for places with the space in which they do."""
+def add_space(rules: PlaceRules, coordinates: str, samples: Callable[..., Any], rows: Any) -> Any:
+    """The samples of rows, those that ask for places with the space and the form in which they do."""
+    points = rules.shape == "point"
     for sample in samples(rows):
-        yield structs.replace(sample, space=coordinates) if sample.kind == "place" else sample
+        yield structs.replace(sample, space=coordinates, asks_points=points) if sample.kind == "place" else sample
 
 
 def _function(name: str) -> Any:
