@@ -91,8 +91,8 @@ class AnswerTally:
         self._open: Counter[tuple[str, str]] = Counter()
 
     def add(self, sample: AnsweredSample) -> None:
-        """Count a sample; one without score or gold is left out, and one that asks for places."""
-        if sample.score is None or not sample.gold or sample.kind == "place":
+        """Count a sample; one without score or gold is left out."""
+        if sample.score is None or not sample.gold:
             return
         answer = UNREAD if sample.answer is None else sample.answer
         # Of several right answers, the one that was given.
