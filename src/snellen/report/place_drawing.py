@@ -26,6 +26,8 @@ Element = list[Any]
 """A name, a mapping of attributes, then texts and further elements."""
 
 _COLOURS = {"gold": "#12508f", "answer": "#b4340a"}
+_TIME_COLOURS = {"gold": "#3a83d0", "answer": "#d9632a"}
+"""On the ground of a page, which may be light or dark."""
 _DASHES = {"gold": {}, "answer": {"stroke-dasharray": "7 4"}}
 _LETTERS, _MANY_LETTERS, _FEW = 24, 34, 3
 """Heights of a letter in the longer side of a picture, with few places and with more."""
@@ -188,9 +190,8 @@ def _span_row(side: str, spans: Sequence[Span], duration: float, top: float) -> 
     row: Element = ["g", {"class": f"place {side}"}, ["line", {**line, "y1": top + 22, "y2": top + 22}]]
     for span in spans:
         first, last = (100 * min(1.0, max(0.0, time / duration)) for time in span)
-        fill = (
-            {"fill": _COLOURS[side]} if side == "gold" else {"fill": "none", "stroke": _COLOURS[side], **_DASHES[side]}
-        )
+        colour = _TIME_COLOURS[side]
+        fill = {"fill": colour} if side == "gold" else {"fill": "none", "stroke": colour, **_DASHES[side]}
         shape = {"x": f"{first:.2f}%", "width": f"{max(0.4, last - first):.2f}%", "y": top + 17, "height": 10}
         row.append(["rect", {**shape, **fill, "stroke-width": 2, "class": "time"}])
         at_end = first > 60
