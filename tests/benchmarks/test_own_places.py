@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from snellen import Data
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.family_file import read_family
 from snellen.benchmarks.declaration.registry import open_benchmark
@@ -300,6 +301,36 @@ def test_baselines_answer_in_the_space_that_is_asked_for(tmp_path: Path) -> None
     # The median of equally many boxes of two kinds lies between them, and overlaps with both.
     assert result.summary.headline.value == 100
     assert result.summary.metrics["whole_picture"].value == 0
+
+
+def test_rows_in_memory_name_what_they_ask_for(tmp_path: Path) -> None:
+    rows = [{"question": "Where?", "answer": [1, 2, 30, 40], "width": 100, "height": 100}]
+    (result,) = evaluate("frequent", Data(rows, "mine", kind="box"), out=tmp_path, store=tmp_path / "store")
+    assert (result.summary.headline.name, result.summary.headline.value) == ("iou@0.5", 100)
+    with pytest.raises(UsageError, match="expected one of 'choice', 'yes_no', 'open', 'box', 'point', 'span'"):
+        Data(rows, "mine", kind="mask")  # type: ignore[arg-type]
+
+
+def test_columns_of_places_may_have_other_names(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Where?", "rect": "[1, 2, 30, 40]", "w": 100, "h": 50}]
+    columns = {"bbox": "rect", "width": "w", "height": "h"}
+    (sample,) = samples_of(open_benchmark(written(tmp_path / "x.csv", rows), Variant(columns=columns)))
+    assert (sample.kind, sample.extent, dict(sample.metadata)) == ("place", (100, 50), {})
+
+
+def test_rows_of_two_shapes_are_refused(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "type": "box"}, {**BOXES[1], "type": "point"}]
+    with pytest.raises(DataError, match=r"row 2: it asks for a point, and rows before it for a box"):
+        samples_of(open_benchmark(written(tmp_path / "two.csv", rows)))
+
+
+def test_units_of_places_have_no_chance(tmp_path: Path) -> None:
+    path = written(tmp_path / "units.csv", [{**row, "scene": "s"} for row in BOXES])
+    options = {"coordinates": "pixels"}
+    benchmark = open_benchmark(path, Variant(columns={"unit": "scene"}, options=options))
+    summary = final_summary(benchmark, answered(benchmark, "[10, 20, 60, 70]", "[0, 0, 50, 100]"))
+    assert (summary.headline.name, summary.headline.value) == ("unit_accuracy", 100)
+    assert "chance" not in summary.metrics
 
 
 def test_predictions_of_places_are_scored(tmp_path: Path) -> None:

@@ -104,3 +104,28 @@ def test_the_published_layout_and_the_reasons_are_printed(tmp_path: Path, capsys
     facts = json.loads(out)["recognised"]
     assert (facts["kind"], facts["holds"], facts["without_replies"]) == ("jsonl", ["question", "reply"], "")
     assert facts["columns"][0] == {"column": "id", "role": "id", "reason": "the first name that is searched for"}
+
+
+def test_columns_of_gold_places_are_gold_and_those_of_sizes_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "boxes.csv"
+    file.write_text('question,bbox,width,height\nWhere?,"[1, 2, 3, 4]",10,10\n')
+    facts = file_facts(str(file), ["question", "bbox", "width", "height"])
+    assert facts is not None
+    assert facts.holds == ("question", "gold")
+    assert {fact.column: fact.role for fact in facts.columns} == {
+        "question": "question",
+        "bbox": "gold",
+        "width": "place",
+        "height": "place",
+    }
+    assert "1 place; 0 without answer" in said(capsys, "info", file)[1]
+
+
+def test_a_width_without_a_place_is_a_column_like_others(tmp_path: Path) -> None:
+    file = tmp_path / "q.csv"
+    file.write_text("question,answer,width\nHow wide?,3,10\n")
+    facts = file_facts(str(file), ["question", "answer", "width"])
+    assert facts is not None
+    assert [fact.role for fact in facts.columns] == ["question", "gold", ""]

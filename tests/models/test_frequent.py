@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,11 @@ import pytest
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.errors import DataError, UsageError
+from snellen.core.output import Generated
+from snellen.core.place import Box, Mask, Places, Point, Span
+from snellen.core.request import Generate, Ref
+from snellen.core.sample import Sample
+from snellen.models.frequent import Frequent
 
 CHOICES = "index\tquestion\tA\tB\tC\tanswer\tcategory\n"
 ROWS = CHOICES + "".join(
@@ -74,3 +80,35 @@ def test_plan_of_frequent_counts_no_requests(tmp_path: Path, capsys: pytest.Capt
     data = write(tmp_path / "hues.tsv", ROWS)
     assert main(["plan", "-m", "frequent", "-b", data, "--out", str(tmp_path / "out")]) == 0
     assert "frequent" in capsys.readouterr().out
+
+
+def replies_to(samples: list[Sample]) -> list[str]:
+    model = Frequent().for_samples(samples, "digest")
+    requests = [Generate(messages=(), ref=Ref(sample.id)) for sample in samples]
+    outputs = [asyncio.run(model.answer(request)) for request in requests]
+    return [output.text for output in outputs if isinstance(output, Generated)]
+
+
+def place_sample(name: str, gold: Places, **more: object) -> Sample:
+    return Sample(name, "place", "Where?", (gold.text(),), extent=gold.extent, **more)  # type: ignore[arg-type]
+
+
+def test_places_have_their_median_in_the_space_that_is_asked_for() -> None:
+    boxes = [
+        Places(boxes=(Box(10, 20, 30, 40),), extent=(100, 100)),
+        Places(boxes=(Box(0, 0, 100, 100),), extent=(200, 200)),
+    ]
+    samples = [place_sample(str(number), gold, space="percent") for number, gold in enumerate(boxes)]
+    assert replies_to(samples) == ["[5.0,10.0,40.0,45.0]"] * 2
+    spans = [Places(spans=(Span(0, 10),), extent=(20,)), Places(spans=(Span(5, 10),), extent=(10,))]
+    assert replies_to([place_sample(str(number), gold) for number, gold in enumerate(spans)]) == [
+        "[5.0,15.0]",
+        "[2.5,7.5]",
+    ]
+    mask = Places(masks=(Mask(10, 10, (22, 4, 6, 4, 64)),), extent=(10, 10))
+    polygon = Places(polygons=((Point(2, 2), Point(4, 2), Point(4, 6), Point(2, 6)),), extent=(10, 10))
+    for gold in (mask, polygon):
+        assert replies_to([place_sample("a", gold, space="pixels", asks_points=True)]) == ["[3,4]"]
+    points = [Places(points=(Point(x, 5),), extent=(10, 10)) for x in (1, 2, 9)]
+    samples = [place_sample(str(number), gold, space="pixels") for number, gold in enumerate(points)]
+    assert replies_to(samples) == ["[2,5]"] * 3

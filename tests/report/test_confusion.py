@@ -79,3 +79,9 @@ def test_frequent_wrong_answers_to_open_questions():
     )
     assert counted.mistakes() == [("cat", "car", 3)]
     assert counted.tables() == []
+
+
+def test_places_are_in_no_table():
+    counted = tally(answered("A", "A", kind="place", times=30))
+    assert counted.tables() == []
+    assert counted.mistakes() == []

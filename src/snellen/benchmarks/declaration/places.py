@@ -17,6 +17,7 @@ are read; spans are in seconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, Literal
@@ -159,7 +160,7 @@ def place_scoring(rules: PlaceRules, rule: str, coordinates: str) -> PlaceScorin
         grade = _function(rules.grade[rule])
     beside = [name for name in rules.beside if not is_run_metric(name)]
     return PlaceScoring(
-        parse, grade, {name: _grade(name) for name in beside}, replies=partial(_random_replies, rules, space)
+        parse, grade, {name: _grade(name) for name in beside}, replies=partial(_RandomReplies, rules, space)
     )
 
 
@@ -168,12 +169,22 @@ def _grade(name: str) -> GradeFunction:
     return lambda answer, sample: grade_places(metric, answer, sample.gold)
 
 
-def _random_replies(rules: PlaceRules, space: Space, sample: Sample) -> tuple[str, ...]:
-    """Valid replies at random places; none where the size of the picture is unknown."""
-    if not sample.extent:
-        return ()
-    drawn = random_places(rules.shape, rules.count or 1, sample.extent, _RANDOM_REPLIES, seed=sample.id)
-    return tuple(write_places(places, space) for places in drawn)
+@dataclass(frozen=True, slots=True)
+class _RandomReplies(Sequence[str]):
+    """Valid replies at random places, written when they are looked at: most models do not. None where
+    the size of the picture is unknown."""
+
+    rules: PlaceRules
+    space: Space
+    sample: Sample
+
+    def __len__(self) -> int:
+        return _RANDOM_REPLIES if self.sample.extent else 0
+
+    def __getitem__(self, index: Any) -> Any:
+        count, extent = self.rules.count or 1, self.sample.extent
+        drawn = random_places(self.rules.shape, count, extent, len(self), seed=self.sample.id)
+        return [write_places(places, self.space) for places in drawn][index]
 
 
 def closing_line(rules: PlaceRules, coordinates: str) -> str:
