@@ -207,8 +207,8 @@ def summarise_places(
     if summary.headline.value is None:
         return summary
     if coordinates:
-        notices = (*summary.notices, *other_space_notice(records, coordinates))
-        summary = structs.replace(summary, notices=notices)
+        others = other_space_notice(records, coordinates, rules.shape, several=rules.count != 1)
+        summary = structs.replace(summary, notices=(*summary.notices, *others))
     names = [name for name in rules.beside if is_run_metric(name)]
     metrics = {**summary.metrics, **run_metrics(names, failures, records)}
     if rules.count == 1 and not is_run_metric(rules.headline):
