@@ -45,6 +45,8 @@ class PlaceDrawing(Struct, frozen=True):
     """The box around all places, in pixels; empty for spans and without places."""
     extent: tuple[float, ...] = ()
     """`Places.extent`."""
+    spans: dict[str, tuple[Span, ...]] = {}
+    """The spans of time of `gold` and `answer`, in seconds."""
     overlap: float | None = None
     """Intersection over union, 0..1, of the regions of the answer and of the nearest gold answer; None
     where one of them is of points, or empty."""
@@ -66,14 +68,15 @@ def _draw(sides: Sequence[tuple[str, Places]]) -> PlaceDrawing | None:
     extent = next((places.extent for _, places in sides if places.extent), ())
     text = "; ".join(f"{side}: {places_text(places)}" for side, places in sides)
     if len(extent) == 1 and extent[0] > 0:
-        return PlaceDrawing(_draw_spans(sides, extent[0], text), text, (), extent, _overlap(sides))
+        spans = {side: places.spans for side, places in reversed(sides)}
+        return PlaceDrawing(_draw_spans(sides, extent[0], text), text, (), extent, spans, _overlap(sides))
     if len(extent) != 2 or min(extent) <= 0:
         return None
     # White below all lines, so that none hides another one, and letters above them.
     groups = chain.from_iterable(zip(*(_draw_side(side, places, extent) for side, places in sides), strict=True))
     frame = {"viewBox": f"0 0 {extent[0]:g} {extent[1]:g}", "class": "places", "role": "img", "aria-label": text}
     bounds = _bounds(places for _, places in sides)
-    return PlaceDrawing(["svg", frame, *groups], text, bounds, extent, _overlap(sides))
+    return PlaceDrawing(["svg", frame, *groups], text, bounds, extent, {}, _overlap(sides))
 
 
 def _overlap(sides: Sequence[tuple[str, Places]]) -> float | None:
