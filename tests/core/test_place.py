@@ -117,3 +117,11 @@ def test_places_are_written_as_models_write_them() -> None:
     assert write_places(Places(spans=(Span(1.26, 2),)), Space(), exact=False) == "[1.3,2]"
     points = Places(points=(Point(1, 2), Point(3, 4)), labels=("a", "b"), extent=(10, 10))
     assert write_places(points, Space()) == ('[{"point_2d":[1.0,2.0],"label":"a"},{"point_2d":[3.0,4.0],"label":"b"}]')
+
+
+def test_a_point_in_a_mask_lies_in_it() -> None:
+    mask = Mask(4, 3, (2, 1, 1, 2, 6))
+    [point] = points_in(Places(masks=(mask,), extent=(4, 3))).points
+    assert point == Point(1.5, 2.5)
+    assert mask.runs[3] == 2
+    assert points_in(Places(masks=(mask,))).masks == ()

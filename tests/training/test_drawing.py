@@ -200,7 +200,7 @@ def test_the_bundled_file_is_what_the_script_writes(rows: list[Row], cells: list
     ]
 
 
-@pytest.mark.parametrize("name", ["eyechart.tsv", "eyechart_photos.tsv"])
+@pytest.mark.parametrize("name", ["eyechart.tsv", "eyechart_photos.tsv", "eyechart_places.tsv"])
 def test_bundled_pictures_decode(name: str) -> None:
     with (DATA / name).open(newline="", encoding="utf-8") as file:
         table = list(csv.DictReader(file, delimiter="\t"))
@@ -213,5 +213,5 @@ def test_bundled_pictures_decode(name: str) -> None:
             for encoded in json.loads(image) if image.startswith("[") else [image]:
                 Image.open(io.BytesIO(base64.b64decode(encoded))).verify()
             known.add(cell["index"])
-        if cell["type"] == "mcq":
+        if cell.get("type") == "mcq":
             assert cell[cell["answer"]]

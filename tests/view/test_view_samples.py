@@ -390,6 +390,36 @@ def test_a_video_plays_beside_the_frames_that_were_shown(browser, tmp_path):
             assert video.evaluate("(e) => [e.videoWidth, e.currentTime]") == [64, 1]
 
 
+class Seconds:
+    """Says from when to when."""
+
+    def answer(self, request):
+        return "[0.5, 1.6]"
+
+
+def test_frames_within_the_spans_of_gold_and_answer_are_marked(browser, tmp_path):
+    write_video(tmp_path / "clip.webm", 40, fps=10, codec="libvpx")
+    (tmp_path / "films.jsonl").write_text(
+        json.dumps({"id": "v1", "question": "When?", "span": [1, 3], "duration": 4, "video": "clip.webm"}) + "\n"
+    )
+    run = snellen.evaluate(Seconds(), f"{tmp_path / 'films.jsonl'}:frames=4", out=tmp_path / "runs", html=False).runs[0]
+    with served(tmp_path / "runs") as server:
+        for page in opened(browser, server.url):
+            go(page, f"#/run/{run.name}?sample=v1")
+            expect(page.locator("figure.timed svg.spans")).to_have_attribute(
+                "aria-label", "gold: span 1 – 3 s; answer: span 0.5 – 1.6 s"
+            )
+            expect(page.locator("figure[data-digest] figcaption")).to_have_text(
+                [
+                    "Frame 1 at 0:00.5, answer",
+                    "Frame 2 at 0:01.5, gold, answer",
+                    "Frame 3 at 0:02.5, gold",
+                    "Frame 4 at 0:03.5",
+                ]
+            )
+            assert page.locator("figure.in-gold").count() == 2
+
+
 @pytest.mark.release
 def test_20_000_samples_are_listed_at_once_and_scrolled(browser, tmp_path):
     report, records, pictures = build_report("one", "made", count=100, troubled=False)

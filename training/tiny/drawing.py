@@ -20,7 +20,7 @@ def draw(scene: Scene, size: int = SIZE) -> Image.Image:
     picture = Image.new("RGB", (size, size), scene.background)
     pen = ImageDraw.Draw(picture)
     for thing in scene.things:
-        _draw_thing(pen, thing, size)
+        draw_thing(pen, thing, size)
     if scene.lettering is not None:
         _draw_lettering(pen, scene.lettering, size)
     return picture
@@ -45,7 +45,7 @@ def letter_boxes(lettering: Lettering, size: int = SIZE) -> list[tuple[float, fl
     ]
 
 
-def _draw_thing(pen: ImageDraw.ImageDraw, thing: Thing, size: int) -> None:
+def draw_thing(pen: ImageDraw.ImageDraw, thing: Thing, size: int) -> None:
     x, y, r = thing.x * size, thing.y * size, thing.radius * size
     if thing.shape in ("circle", "ring"):
         width = round(r * 0.42)

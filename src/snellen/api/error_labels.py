@@ -25,6 +25,7 @@ from snellen.core.event_loop import run_coroutine
 from snellen.core.media import Source, decode_image
 from snellen.core.model import AnyModel, Model
 from snellen.core.output import Generated, Output
+from snellen.core.place_text import answer_texts
 from snellen.core.request import Generate, Generation, Media, Ref, Text, user
 from snellen.engine.loop.request_broker import ask_all
 from snellen.report.page.embedded import data_urls
@@ -150,7 +151,7 @@ def _request(wrong_answer: WrongAnswer, media: Mapping[str, Source]) -> Generate
         "A model answered a question about the picture wrongly. Tell why.\n\n"
         f"Question: {wrong_answer.record.question}\n"
         + (f"Options:\n{options}\n" if options else "")
-        + f"Right answer: {', '.join(wrong_answer.gold)}\n"
+        + f"Right answer: {', '.join(answer_texts(wrong_answer.gold, wrong_answer.record.kind))}\n"
         f"The model's reply: {wrong_answer.reply}\n\n"
         f"Types of error:\n{types}\n\n"
         "Several may apply. Give your reason in one sentence, then one last line of the form\n"

@@ -14,6 +14,7 @@ from snellen.api.frames import RowExport, Rows
 from snellen.api.report import report_of
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.output import OUTCOMES, Failure
+from snellen.core.place_text import answer_text, answer_texts
 from snellen.core.record import Record, every_pass
 from snellen.core.run import Report
 from snellen.core.summary import Interval, Summary
@@ -161,8 +162,10 @@ class SampleResult:
     def __repr__(self) -> str:
         question = " ".join(self.question.split())
         is_wrong = self.score is not None and self.score < 1 and self.gold
-        gold = f", expected {' or '.join(map(repr, self.gold))}" if is_wrong else ""
-        return f"<{self.id}: {question[:80]!r}, answer {self.answer!r}{gold}, {self.verdict}>"
+        kind = self.record.kind
+        gold = f", expected {' or '.join(map(repr, answer_texts(self.gold, kind)))}" if is_wrong else ""
+        answer = None if self.answer is None else answer_text(self.answer, kind)
+        return f"<{self.id}: {question[:80]!r}, answer {answer!r}{gold}, {self.verdict}>"
 
     def _repr_html_(self) -> str:
         from snellen.report.notebook.samples import sample_html

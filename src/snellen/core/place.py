@@ -220,10 +220,19 @@ def _round_numbers(place: object, digits: int) -> object:
 
 
 def points_in(places: Places) -> Places:
-    """A point in each of the boxes and polygons; other places as they are."""
+    """A point in each of the boxes, polygons and masks; other places as they are."""
     points = [Point((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in places.boxes]
     points += [_point_in_polygon(polygon) for polygon in places.polygons]
-    return msgspec.structs.replace(places, boxes=(), polygons=(), points=(*places.points, *points))
+    points += map(_point_in_mask, places.masks)
+    return msgspec.structs.replace(places, boxes=(), polygons=(), masks=(), points=(*places.points, *points))
+
+
+def _point_in_mask(mask: Mask) -> Point:
+    """The middle of the longest run inside."""
+    ends = list(accumulate(mask.runs))
+    length, end = max(zip(mask.runs[1::2], ends[1::2], strict=True), default=(0, 0))
+    column, row = divmod(end - length + length // 2, mask.height)
+    return Point(column + 0.5, row + 0.5)
 
 
 def _point_in_polygon(polygon: Sequence[Point]) -> Point:

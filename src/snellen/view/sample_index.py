@@ -25,6 +25,7 @@ from msgspec import Struct
 from snellen.core.arrays import np
 from snellen.core.errors import DataError, StorageError
 from snellen.core.output import OUTCOMES, Outcome
+from snellen.core.place_text import answer_texts
 from snellen.core.record import Record
 from snellen.core.sample import Kind
 from snellen.report.page.confusion import AnswerTally
@@ -90,7 +91,8 @@ class _IndexedSample(Struct, gc=False):
         replies. Texts that the prompt contains are not repeated."""
         prompt_parts = [part.text for turn in self.passes[:1] for message in turn.prompt for part in message.parts]
         prompt = "\n".join(filter(None, prompt_parts))
-        more = (self.question, *self.options.values(), *self.gold, self.answer or "")
+        answers = answer_texts((*self.gold, self.answer or ""), self.kind)
+        more = (self.question, *self.options.values(), *answers)
         replies = (output.text or output.message for output in self.outputs())
         parts = (self.id, prompt, *(text for text in more if text not in prompt), *replies)
         return "\n".join(parts).lower()
@@ -170,6 +172,11 @@ class SampleIndex:
 
     def __len__(self) -> int:
         return len(self._texts)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether a sample asks for places."""
+        return KINDS.index("place") in self._codes["kind"]
 
     def refresh(self, seconds: float = float("inf")) -> bool:
         """Read new samples for about this many seconds; returns whether all were read.

@@ -20,6 +20,7 @@ SCRIPTS = (
     "theme.js",
     "sample.js",
     "passes.js",
+    "places.js",
     "lightbox.js",
     "columns.js",
     "store.js",

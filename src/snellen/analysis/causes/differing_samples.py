@@ -9,6 +9,7 @@ from msgspec import Struct
 from snellen.analysis.causes.factors import RunRecords
 from snellen.analysis.causes.sample_changes import passes_of
 from snellen.core.output import Generated, Output
+from snellen.core.place_text import answer_text
 from snellen.core.record import Pass, Record
 from snellen.core.terminal_text import shorten
 
@@ -75,10 +76,13 @@ def _reply(record: Record | None, pass_index: int) -> str:
 
 
 def _answer(record: Record | None, pass_index: int) -> str | None:
+    if record is None:
+        return None
     one_pass = _pass(record, pass_index)
-    if one_pass is None or one_pass.answer is None:
-        return record.answer if record is not None else None
-    return str(getattr(one_pass.answer, "value", None) or one_pass.answer.__struct_config__.tag)
+    answer = record.answer
+    if one_pass is not None and one_pass.answer is not None:
+        answer = str(getattr(one_pass.answer, "value", None) or one_pass.answer.__struct_config__.tag)
+    return None if answer is None else answer_text(answer, record.kind)
 
 
 def _output_text(output: Output) -> str:

@@ -12,6 +12,7 @@ from snellen.core.arrays import np
 from snellen.core.sample import Kind
 from snellen.stats.label_errors import SystemAnswers, wrong_label_chances
 
+CLOSED: tuple[Kind, ...] = ("choice", "yes_no")
 DOUBTFUL = 0.5
 """Labels that are wrong with at least this probability are listed."""
 
@@ -43,8 +44,7 @@ def label_doubts(aligned_runs: AlignedRuns, answers: Sequence[Mapping[str, RunAn
     """The closed samples by id, each with the probability that its label is wrong; samples to which
     every run gave the gold answer, or none an option, are left out. `answers` holds each run's
     answers by sample id. Raises ValueError for too few runs."""
-    closed = {name for name, answer in answers[0].items() if answer.kind in ("choice", "yes_no")}
-    samples = [sample for sample in aligned_runs.samples if sample.gold and sample.id in closed]
+    samples = [sample for sample in aligned_runs.samples if sample.gold and answers[0][sample.id].kind in CLOSED]
     if not samples:
         return {}
     rows = [[table[sample.id].answer for table in answers] for sample in samples]

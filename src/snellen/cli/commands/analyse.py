@@ -314,6 +314,12 @@ def _error_page(options: Options) -> Document:
     return sampled_errors(answers, str(page), notices)
 
 
+def _places(options: Options) -> Document:
+    from snellen.report.findings.places import place_failures
+
+    return place_failures(*_runs(options))
+
+
 def _readers(options: Options) -> Document:
     from snellen.analysis.parsing.parsing_quality import quality_in_run, stored_qualities
     from snellen.analysis.parsing.unread_replies import extractor_agreement, read_labels
@@ -390,6 +396,7 @@ FINDINGS: Mapping[str, Finding] = {
         ("--at",),
     ),
     "errors": Finding("a page to label why answers are wrong, and a summary of the labels", _errors, _JUDGED),
+    "places": Finding("scores of places by their size, position and label, and how replies ended", _places),
     "readers": Finding(
         "precision and recall of the parsing rules on labelled replies, and of the language "
         "models that read what no rule can parse, on a sheet that people fill in",

@@ -15,6 +15,10 @@ LINE = "rgba(128,128,128,.35)"
 """Colour of lines, on light and dark backgrounds."""
 DIM = "opacity:.65"
 _CELL = "padding:.25em .8em .25em 0;vertical-align:top;background:none"
+COVER = 'style="position:absolute;left:0;top:0;width:100%;height:100%;overflow:visible"'
+"""Attributes of an element that covers the image of `covered_image`."""
+_LONG_SIDE = 360
+"""Pixels of the longer side of a covered image."""
 _BAR_WIDTH, _BAR_HEIGHT, _RADIUS = 110, 14, 3.5
 
 
@@ -104,3 +108,16 @@ def image(jpeg: bytes, label: str, height: int = 160) -> str:
     data = b64encode(jpeg).decode()
     style = f"max-height:{height}px;max-width:100%;border:1px solid {LINE};margin:0 .5em .5em 0"
     return f'<img src="data:image/jpeg;base64,{data}" alt="{text(label)}" style="{style}"/>'
+
+
+def covered_image(jpeg: bytes | None, extent: Sequence[float], cover: str) -> str:
+    """An image of the size `extent`, scaled to a readable size, below a drawing that covers it;
+    without the image an empty frame."""
+    scale = _LONG_SIDE / max(extent)
+    size = f"width:{extent[0] * scale:.0f}px;aspect-ratio:{extent[0]:g}/{extent[1]:g}"
+    shown = ""
+    if jpeg is not None:
+        data = b64encode(jpeg).decode()
+        shown = f'<img src="data:image/jpeg;base64,{data}" alt="" style="width:100%;height:100%;margin:0"/>'
+    frame = f"position:relative;{size};max-width:100%;border:1px solid {LINE};margin:.3em 0;overflow:hidden"
+    return f'<div style="{frame}">{shown}{cover}</div>'

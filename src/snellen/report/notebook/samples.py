@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from snellen.core.output import Drawn, Failure, Generated
+from snellen.core.output import Drawn, Failure, Generated, Misplaced
+from snellen.core.place_text import answer_text, answer_texts
 from snellen.core.record import Pass, Record
 from snellen.core.request import Text
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.notebook import fragments as html
 from snellen.report.page.samples import record_result
+from snellen.report.place_drawing import draw_places, svg_text
 
 ReadThumbnail = Callable[[str], bytes | None]
 """Returns an image, by digest, as a JPEG; None if it is not there."""
@@ -30,7 +32,9 @@ def sample_html(record: Record, thumbnail: ReadThumbnail) -> str:
     result = record_result(record)
     head = f'<div style="margin:.3em 0"><b>{html.text(record.id)}</b> {_badge(record)}</div>'
     digests = dict.fromkeys([*record.media, *_drawn_images(record)])
-    images = "".join(_image(thumbnail(digest)) for digest in digests)
+    places = _places(record, thumbnail)
+    shown = list(digests)[1:] if places else digests
+    images = places + "".join(_image(thumbnail(digest)) for digest in shown)
     question = f'<div style="white-space:pre-wrap">{html.text(record.question)}</div>'
     body = [head, images, question, _options(record)]
     for index, turn in enumerate(record.passes):
@@ -56,8 +60,8 @@ def samples_html(records: Sequence[Record], total: int, thumbnail: ReadThumbnail
                 html.cell("".join(_image(thumbnail(digest), 48) for digest in record.media[:3])),
                 html.cell(html.text(shorten(record.question, _MAX_LENGTH))),
                 html.cell(html.text(shorten(reply_text(record.passes[0]) if record.passes else "", _MAX_LENGTH))),
-                html.cell(html.text(record.answer if record.answer is not None else fmt.NONE)),
-                html.cell(html.text(", ".join(record.gold) or fmt.NONE)),
+                html.cell(html.text(_answer(record))),
+                html.cell(html.text(_gold(record))),
                 html.cell(_badge(record)),
             ]
         )
@@ -105,6 +109,32 @@ def _drawn_images(record: Record) -> Iterable[str]:
             yield from turn.output.images
 
 
+def _places(record: Record, thumbnail: ReadThumbnail) -> str:
+    """The places of gold and answer over the first image, or over the duration of the video; empty
+    for other questions."""
+    drawing = draw_places(record.gold, record.answer) if record.kind == "place" else None
+    if drawing is None:
+        return ""
+    overlap = [f"IoU {drawing.overlap:.2f}"] if drawing.overlap is not None else []
+    caption = html.notes([", ".join(["gold: solid and filled", "answer: dashed and crosses", *overlap])])
+    if len(drawing.extent) == 1:
+        return f'<div style="max-width:30em">{svg_text(drawing.svg)}</div>{caption}'
+    jpeg = thumbnail(record.media[0]) if record.media else None
+    return html.covered_image(jpeg, drawing.extent, svg_text(drawing.svg, html.COVER)) + caption
+
+
+def _answer(record: Record) -> str:
+    """The answer, or the numbers that were no such place as was asked for."""
+    if record.answer is not None:
+        return answer_text(record.answer, record.kind)
+    parsed = record.passes[0].answer if record.passes else None
+    return parsed.value if isinstance(parsed, Misplaced) and parsed.value else fmt.NONE
+
+
+def _gold(record: Record) -> str:
+    return ", ".join(answer_texts(record.gold, record.kind)) or fmt.NONE
+
+
 def _image(jpeg: bytes | None, height: int = 160) -> str:
     if jpeg is None:
         return f'<span style="{html.DIM}">[image is not here] </span>'
@@ -135,8 +165,7 @@ def _label(name: str) -> str:
 
 
 def _facts(record: Record) -> list[str]:
-    answer = record.answer if record.answer is not None else fmt.NONE
-    facts = [f"answer: {answer}; gold: {', '.join(record.gold) or fmt.NONE}"]
+    facts = [f"answer: {_answer(record)}; gold: {_gold(record)}"]
     if record.repeats:
         scores = ", ".join(fmt.NONE if each.score is None else f"{each.score:g}" for each in record.repeats)
         facts.append(f"scores of {len(record.repeats)} draws: {scores}")

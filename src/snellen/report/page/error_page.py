@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from snellen.analysis.samples.error_samples import ERROR_TYPES, FORMAT, MEANINGS, ErrorLabel, ErrorLabels, WrongAnswer
+from snellen.core.place_text import answer_text, answer_texts
 from snellen.report import format as fmt
 from snellen.report.page.embedded import escape_json
 from snellen.report.page.layout import page_layout, template_environment
+from snellen.report.place_drawing import draw_places
 
 
 def error_page(errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], labels: ErrorLabels | None = None) -> str:
@@ -36,11 +38,12 @@ def error_page(errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], lab
         models=len({error.run.info.model for error in errors}),
         types=[MEANINGS[name] for name in ERROR_TYPES],
         judged=labels.labeller if labels else "",
-        **page_layout(("page.css", "errors.css"), ("theme.js", "errors.js")),
+        **page_layout(("page.css", "errors.css"), ("theme.js", "sample.js", "places.js", "lightbox.js", "errors.js")),
     )
 
 
 def _sample_object(error: WrongAnswer, image_urls: Mapping[str, str], label: ErrorLabel | None) -> dict[str, object]:
+    kind = error.record.kind
     return {
         "run": error.run.name,
         "model": error.run.info.model,
@@ -48,8 +51,9 @@ def _sample_object(error: WrongAnswer, image_urls: Mapping[str, str], label: Err
         "subtask": error.subtask,
         "question": error.record.question,
         "options": dict(error.options),
-        "gold": list(error.gold),
-        "answer": error.answer,
+        "gold": list(answer_texts(error.gold, kind)),
+        "answer": None if error.answer is None else answer_text(error.answer, kind),
+        "places": draw_places(error.gold, error.answer) if kind == "place" else None,
         "outcome": fmt.OUTCOME_LABELS[error.record.outcome],
         "reply": error.reply,
         "pictures": [name for name in error.record.media if name in image_urls],

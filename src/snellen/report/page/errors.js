@@ -25,7 +25,12 @@
       const image = make("img");
       image.src = data.pictures[digest];
       image.alt = "what the model saw";
-      images.append(image);
+      images.append(zoomable(image));
+    }
+    if (sample.places) {
+      const figure = make("figure"), outcome = make("span", sample.outcome, "soft");
+      figure.append(...[...images.children].slice(0, 1));
+      images.prepend(sample.places.extent.length === 1 ? spansFigure(sample.places, outcome) : placesOver(figure, sample.places, outcome));
     }
     const details = make("div");
     details.append(make("p", `${sample.model} · ${sample.subtask} · ${sample.sample}`, "where"));
@@ -68,6 +73,7 @@
       const at = Number(event.key) - 1;
       if (event.target === note || event.ctrlKey || event.metaKey || event.altKey) return;
       if (at >= 0 && at < data.types.length) types.querySelectorAll("input")[at].click();
+      else placeKey(event, item);
     });
     return item;
   };

@@ -56,6 +56,7 @@ class _ReportTally:
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
         self.replies = RuleParseCounts()
         self.answers = AnswerTally()
+        self.has_places = False
 
     def count(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
@@ -64,6 +65,7 @@ class _ReportTally:
             self.tallies[record_result(record), record.outcome] += 1
             self.replies.add(record)
             self.answers.add(record)
+            self.has_places = self.has_places or record.kind == "place"
             yield record
 
 
@@ -80,9 +82,10 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     first = overlook.first
     template = template_environment().get_template("report.html")
     page = template.render(
-        **page_layout(("page.css",), ("theme.js", "sample.js", "passes.js", "lightbox.js", "report.js")),
+        **page_layout(("page.css",), ("theme.js", "sample.js", "passes.js", "places.js", "lightbox.js", "report.js")),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         budgets=budget_table(run, report),
+        places=views.place_tables(run) if overlook.has_places else [],
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
         gains=gain_context(gains_with_neighbours([run])),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),

@@ -1,17 +1,29 @@
 "use strict";
 /* One picture as large as the window: zoom with the wheel, + and -, drag to move, arrows for the
-   next picture of the same sample. */
+   next picture of the same sample; places that are drawn over it move with it. */
 
 const lightbox = (() => {
-  const MOST = 16;
-  let dialog = null, stage, image, caption, place, open, items = [], at = 0;
+  const MOST = 16, LETTER = 15;
+  let dialog = null, stage, canvas, image, caption, place, open, near, sides, items = [], at = 0;
   const view = { scale: 1, x: 0, y: 0 };
   const points = new Map();
 
   const apply = () => {
-    image.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`;
+    canvas.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`;
+    canvas.style.setProperty("--scale", view.scale);
+    const overlay = items[at]?.overlay;
+    if (overlay) canvas.style.setProperty("--letter", LETTER / (letterSize(overlay) * shownScale(overlay) * view.scale));
     stage.classList.toggle("zoomed", view.scale > 1);
     place.textContent = `${items.length > 1 ? `${at + 1} of ${items.length}, ` : ""}${Math.round(view.scale * 100)} %`;
+  };
+
+  const sizeOf = (overlay) => overlay.getAttribute("viewBox").split(" ").slice(2).map(Number);
+  const letterSize = (overlay) => Number(overlay.querySelector("text")?.getAttribute("font-size") ?? LETTER);
+
+  /** Pixels of the screen in one of the picture, before it is zoomed. */
+  const shownScale = (overlay) => {
+    const [width, height] = sizeOf(overlay);
+    return Math.min(canvas.clientWidth / width, canvas.clientHeight / height);
   };
 
   /** Zoom by a factor around a point of the stage, which stays where it is. */
@@ -27,9 +39,25 @@ const lightbox = (() => {
 
   const reset = () => { Object.assign(view, { scale: 1, x: 0, y: 0 }); apply(); };
 
+  /** Zoom so that the places fill most of the stage, or back to the whole picture. */
+  const look = () => {
+    const { overlay, focus } = items[at];
+    if (!focus.length || view.scale > 1) return reset();
+    const [width, height] = sizeOf(overlay), [left, top, right, bottom] = focus, shown = shownScale(overlay);
+    const fit = Math.min(canvas.clientWidth / (right - left || 1), canvas.clientHeight / (bottom - top || 1)) / shown;
+    view.scale = Math.min(MOST / 2, 0.6 * fit);
+    if (view.scale <= 1) return reset();
+    view.x = (width / 2 - (left + right) / 2) * shown * view.scale;
+    view.y = (height / 2 - (top + bottom) / 2) * shown * view.scale;
+    apply();
+  };
+
   const show = (index) => {
     at = (index + items.length) % items.length;
-    const { src, original, alt, text } = items[at];
+    const { src, original, alt, text, overlay, focus } = items[at];
+    canvas.replaceChildren(image, ...(overlay ? [overlay.cloneNode(true)] : []));
+    near.hidden = !focus.length;
+    sides.forEach((button) => { button.hidden = !overlay; });
     image.alt = alt;
     image.src = original || src;
     image.onerror = () => { if (image.src !== src) image.src = src; };
@@ -42,7 +70,8 @@ const lightbox = (() => {
   const press = (event) => {
     const actions = {
       ArrowRight: () => show(at + 1), ArrowLeft: () => show(at - 1), j: () => show(at + 1), k: () => show(at - 1),
-      "+": () => zoom(1.4), "=": () => zoom(1.4), "-": () => zoom(1 / 1.4), "0": reset,
+      "+": () => zoom(1.4), "=": () => zoom(1.4), "-": () => zoom(1 / 1.4), "0": reset, z: look,
+      ...Object.fromEntries(Object.keys(SIDES).map((side) => [SIDES[side], () => toggleSide(side)])),
     };
     event.stopPropagation();
     if (!actions[event.key] || event.ctrlKey || event.metaKey) return;
@@ -74,16 +103,19 @@ const lightbox = (() => {
       return made;
     };
     image = make("img", { draggable: "false" });
-    stage = make("div", { class: "stage" }, image);
+    canvas = make("div", { class: "canvas" }, image);
+    stage = make("div", { class: "stage" }, canvas);
     caption = make("p", { class: "lightbox-caption" });
     place = make("span", { class: "soft num", role: "status" });
     open = make("a", { target: "_blank", rel: "noopener" }, "original");
+    sides = Object.keys(SIDES).map((side) => sideButton(side, side));
+    near = button("Places", "The places from near, or the whole picture (z)", look);
     const steps = [button("←", "Previous picture (left)", () => show(at - 1)), button("→", "Next picture (right)", () => show(at + 1))];
     const shut = button("Close", "Close (Esc)", () => dialog.close());
     shut.autofocus = true;
     const tools = make("div", { class: "lightbox-tools" }, caption, place, ...steps,
       button("−", "Smaller (-)", () => zoom(1 / 1.4)), button("+", "Larger (+)", () => zoom(1.4)), button("1:1", "Whole picture (0)", reset),
-      open, shut);
+      near, ...sides, open, shut);
     dialog = make("dialog", { class: "lightbox", "aria-label": "Picture" }, tools, stage);
     dialog.steps = steps;
     dialog.addEventListener("keydown", press);
@@ -101,12 +133,13 @@ const lightbox = (() => {
   };
 
   /** Open the dialog over `pictures`, of which each has src, alt, and perhaps original and text. */
-  return (pictures, index) => {
+  return (pictures, index, isNear = false) => {
     if (!dialog) build();
     items = pictures;
     dialog.steps.forEach((step) => { step.hidden = items.length < 2; });
     dialog.showModal();
     show(index);
+    if (isNear) look();
   };
 })();
 
@@ -114,14 +147,18 @@ const lightbox = (() => {
 const zoomable = (image, original = "") => {
   const button = make("button", { type: "button", class: "zoom", title: "Enlarge", "data-zoom": "", "data-original": original }, image);
   button.setAttribute("aria-label", `Enlarge ${image.alt || "picture"}`);
-  button.addEventListener("click", () => {
+  const enlarge = (isNear) => {
     const group = button.closest("[data-pictures]") ?? button.parentElement;
     const buttons = [...group.querySelectorAll("[data-zoom]")];
     const pictures = buttons.map((each) => {
       const shown = each.querySelector("img");
-      return { src: shown.src, alt: shown.alt, original: each.dataset.original, text: each.closest("figure")?.querySelector("figcaption")?.textContent };
+      const text = each.closest("figure")?.querySelector("figcaption:not(.place-legend)")?.textContent;
+      const focus = each.dataset.focus ? each.dataset.focus.split(" ").map(Number) : [];
+      return { src: shown.src, alt: shown.alt, original: each.dataset.original, text, overlay: each.querySelector("svg.places"), focus };
     });
-    lightbox(pictures, buttons.indexOf(button));
-  });
+    lightbox(pictures, buttons.indexOf(button), isNear);
+  };
+  button.addEventListener("click", () => enlarge(false));
+  button.near = () => enlarge(true);
   return button;
 };

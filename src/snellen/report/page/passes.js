@@ -7,7 +7,7 @@ const passesView = ({ outcomes, picture, facts, verdict, goldText, valueText }) 
   const reading = (turn, answer = turn.answer) => {
     if (answer === null || answer === undefined) return null;
     if (answer.type === "found") return valueText(answer.value, turn.options);
-    return outcomes[answer.type] || words(answer.type);
+    return (outcomes[answer.type] || words(answer.type)) + (answer.value ? `: ${answer.value}` : "");
   };
 
   const passVerdict = (turn) => {

@@ -14,7 +14,7 @@ const make = (tag, attributes = {}, ...children) => {
 };
 
 const words = (name) => name.replaceAll("_", " ");
-const KINDS = { choice: "multiple choice", yes_no: "yes or no", open: "open" };
+const KINDS = { choice: "multiple choice", yes_no: "yes or no", open: "open", place: "place" };
 const rounded = (value) => String(Math.round(1e4 * value) / 1e4);
 const RESULTS = { right: "right", partly: "partly right", wrong: "wrong", unscored: "not scored" };
 
@@ -72,19 +72,30 @@ const samplesView = ({ outcomes, picture, columns }) => {
     .flatMap((turn) => turn.prompt.flatMap((message) => message.parts).map((part, at) =>
       [part.digest, at ? `Option ${turn.output.candidates[at - 1].label}` : "Drawn"])));
 
-  /** The pictures of a sample in their order, each with its name; `data-digest` finds one again. */
-  const gallery = (sample) => {
+  /** The places of a sample over its picture, or over the duration; IoU and verdict beside them. */
+  const placeFigure = (sample, figure = make("figure")) => (sample.places.extent.length === 1
+    ? spansFigure(sample.places, verdict(verdictOf(sample)))
+    : placesOver(figure, sample.places, verdict(verdictOf(sample))));
+
+  /** The pictures of a sample in their order, each with its name; `data-digest` finds one again. The
+      places of a sample are on its first picture. */
+  const gallery = (sample, withPlaces = true) => {
     const named = roles(sample), many = sample.media.length > 1;
-    return make("div", { class: `pictures${sample.media.length > 2 ? " many" : ""}`, "data-pictures": "" }, sample.media.map((digest, at) => {
+    const shown = make("div", { class: `pictures${sample.media.length > 2 ? " many" : ""}`, "data-pictures": "" }, sample.media.map((digest, at) => {
       const name = named[digest] || (many ? `Image ${at + 1}` : "The image");
       const shown = picture(digest, { alt: `${name}${many && !named[digest] ? ` of ${sample.media.length}` : ""} of sample ${sample.id}` });
       if (!shown) return make("p", { class: "absent" }, `${name} is not on this machine (${digest.slice(0, 12)})`);
       return make("figure", { "data-digest": digest }, shown, many ? make("figcaption", {}, name) : null);
     }));
+    if (!sample.places || !withPlaces) return shown;
+    const first = shown.firstElementChild;
+    if (sample.places.extent.length === 2 && first?.matches("figure")) placeFigure(sample, first);
+    else shown.prepend(placeFigure(sample));
+    return shown;
   };
 
   /** One or two pictures stand beside the facts, more above them. */
-  const aboutClass = ({ media }) => (media.length > 2 ? "about wide" : media.length ? "about" : "");
+  const aboutClass = ({ media, places }) => (media.length > 2 ? "about wide" : media.length || places ? "about" : "");
 
   const choices = (sample) => {
     const labels = Object.keys(sample.options);
@@ -131,10 +142,10 @@ const samplesView = ({ outcomes, picture, columns }) => {
 
   const body = (sample) => make("div", { class: "body" },
     make("div", { class: aboutClass(sample) },
-      sample.media.length ? gallery(sample) : null,
+      sample.media.length || sample.places ? gallery(sample) : null,
       make("div", {}, choices(sample), about(sample))),
     passes.dialogue(sample) ?? sample.passes.map((turn, at) => passes.pass(turn, at, sample)),
     sample.draws.map((draw, at) => (at ? passes.furtherDraw(draw, at, sample, verdictOf(draw)) : null)));
 
-  return { ...passes, aboutClass, body, choices, deciding, facts, gallery, goldText, summary, valueText, verdict, verdictOf };
+  return { ...passes, aboutClass, body, choices, deciding, facts, gallery, goldText, placeFigure, summary, valueText, verdict, verdictOf };
 };

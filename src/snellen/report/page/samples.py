@@ -18,13 +18,18 @@ from snellen.core.output import (
     Drawn,
     Failure,
     Generated,
+    Misplaced,
     NoMatch,
     ParsedAnswer,
     Ranked,
     Refused,
+    outcome_of,
 )
+from snellen.core.place_text import answer_text, answer_texts
 from snellen.core.record import CutReply, Pass, Record, Verdict
 from snellen.core.request import Message, Text
+from snellen.core.sample import Kind
+from snellen.report.place_drawing import draw_places
 
 MAX_SAMPLES = 500
 
@@ -128,8 +133,8 @@ def describe(record: Record) -> dict[str, Any]:
         "outcome": record.outcome,
         "result": record_result(record),
         "score": record.score,
-        "answer": record.answer,
-        "gold": list(record.gold),
+        "answer": _answer_text(record.answer, record),
+        "gold": list(answer_texts(record.gold, record.kind)),
         "options": record.options,
         "groups": record.groups,
         "media": list(record.media),
@@ -142,13 +147,17 @@ def describe(record: Record) -> dict[str, Any]:
                 "result": record_result(draw),
                 "outcome": draw.outcome,
                 "score": draw.score,
-                "answer": draw.answer,
+                "answer": _answer_text(draw.answer, record),
                 "failure": draw.failure,
                 "passes": _describe_passes(record, draw.passes),
             }
             for draw in record.repeats
         ],
     }
+
+
+def _answer_text(answer: str | None, record: Record) -> str | None:
+    return None if answer is None else answer_text(answer, record.kind)
 
 
 def _describe_remarks(record: Record) -> dict[str, Any]:
@@ -161,6 +170,7 @@ def _describe_remarks(record: Record) -> dict[str, Any]:
         "asked_once": record.asked_once,
         "lacking": record.lacking,
         "holds_verdict": record.holds_verdict,
+        "places": draw_places(record.gold, record.answer) if record.kind == "place" else None,
     }
     described: dict[str, Any] = {name: value for name, value in remarks.items() if value}
     return described if record.position is None else {**described, "position": record.position}
@@ -168,7 +178,8 @@ def _describe_remarks(record: Record) -> dict[str, Any]:
 
 def _describe_passes(record: Record, passes: Sequence[Pass]) -> list[dict[str, Any]]:
     return [
-        _describe_pass(turn, turn.options or ({} if index else record.options)) for index, turn in enumerate(passes)
+        _describe_pass(turn, record.kind, turn.options or ({} if index else record.options))
+        for index, turn in enumerate(passes)
     ]
 
 
@@ -186,19 +197,19 @@ def record_result(record: _HasScore) -> Result:
     return "wrong" if record.score <= 0 else "partly"
 
 
-def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
+def _describe_pass(turn: Pass, kind: Kind, options: dict[str, str]) -> dict[str, Any]:
     """`options` are the options in this pass; the first pass may leave them to the record."""
     return {
         "prompt": describe_prompt(turn),
         "output": _describe_output(turn, options),
-        "answer": _describe_answer(turn.answer),
-        "gold": list(turn.gold),
+        "answer": _describe_answer(turn.answer, kind),
+        "gold": list(answer_texts(turn.gold, kind)),
         "correct": turn.correct,
         "credit": turn.credit,
         "options": options,
         "row": turn.row,
         **(_describe_cut_reply(turn, turn.cut_reply) if turn.cut_reply is not None else {}),
-        **(_describe_helpers(turn) if turn.extraction is not None or turn.verdicts else {}),
+        **(_describe_helpers(turn, kind) if turn.extraction is not None or turn.verdicts else {}),
     }
 
 
@@ -208,12 +219,12 @@ def _describe_cut_reply(turn: Pass, cut_reply: CutReply) -> dict[str, Any]:
     return {"cut_reply": _describe_output(cut, {}), "cut_at": cut_reply.max_new_tokens}
 
 
-def _describe_helpers(turn: Pass) -> dict[str, Any]:
+def _describe_helpers(turn: Pass, kind: Kind) -> dict[str, Any]:
     """What an extractor and judges made of a reply."""
     helpers: dict[str, Any] = {}
     if turn.extraction is not None:
         helpers["extraction"] = _describe_output(msgspec.structs.replace(turn, output=turn.extraction, answer=None), {})
-        helpers["by_rules"] = _describe_answer(turn.by_rules)
+        helpers["by_rules"] = _describe_answer(turn.by_rules, kind)
     if turn.verdicts:
         helpers["verdicts"] = [_describe_verdict(turn, verdict) for verdict in turn.verdicts]
     return helpers
@@ -288,19 +299,20 @@ def _describe_output(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
 
 def _evidence(turn: Pass, output: Generated) -> tuple[int, int]:
     length = len(output.text)
-    if not isinstance(turn.answer, ParsedAnswer) or turn.answer.span is None:
+    if not isinstance(turn.answer, ParsedAnswer | Misplaced) or turn.answer.span is None:
         return length, length
     start, end = turn.answer.span
     return (start, end) if 0 <= start < end <= length else (length, length)
 
 
-def _describe_answer(answer: Answer | None) -> dict[str, Any] | None:
+def _describe_answer(answer: Answer | None, kind: Kind) -> dict[str, Any] | None:
     if answer is None:
         return None
-    kind = type(answer).__struct_config__.tag
-    described: dict[str, Any] = {"type": kind}
+    described: dict[str, Any] = {"type": type(answer).__struct_config__.tag}
     if isinstance(answer, ParsedAnswer):
-        described["value"] = answer.value
-    if isinstance(answer, ParsedAnswer | NoMatch | Refused):
+        described["value"] = answer_text(answer.value, kind)
+    if isinstance(answer, Misplaced):
+        described |= {"type": outcome_of(answer), "value": answer.value}
+    if isinstance(answer, ParsedAnswer | NoMatch | Refused | Misplaced):
         described["rule"] = answer.rule
     return described

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from snellen.analysis.findings.place_groups import place_groups
 from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.run import Report
 from snellen.core.summary import Metric
@@ -14,6 +15,7 @@ from snellen.report.documents.result_tables import baselines
 from snellen.report.page.samples import Result
 from snellen.report.page.scales import Scale, metric_scale
 from snellen.scoring.accuracy import SAME_LETTER
+from snellen.store.runs import RunFolder
 
 RESULT_LABELS: dict[Result, str] = {
     "right": "right",
@@ -118,6 +120,17 @@ def grouping_tables(report: Report) -> list[BarTable]:
         BarTable(column, tuple(sorted(groups[column].items(), key=lambda item: (-(item[1].value or 0.0), item[0]))))
         for column in columns
         if len(groups[column]) > 1
+    ]
+
+
+def place_tables(run: RunFolder) -> list[BarTable]:
+    """Scores of the questions that ask for places, by what the gold places are like."""
+    return [
+        BarTable(
+            each.title,
+            tuple((fmt.display_name(label) if each.is_share else label, metric) for label, metric in each.rows),
+        )
+        for each in place_groups(run)
     ]
 
 

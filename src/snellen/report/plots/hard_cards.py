@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.analysis.findings.abilities import Ability, HardSample
+from snellen.core.place_text import answer_texts
 from snellen.report import format as fmt
 from snellen.report.plots.figure import FAINT, GRID, INK, PALETTE, plot_style
 
@@ -51,7 +52,7 @@ def build_cards(
             best[sample.ability],
             sample.record.question,
             sample.record.options,
-            sample.record.gold,
+            answer_texts(sample.record.gold, sample.record.kind),
             dict(zip(models, (answer or "none" for answer in sample.answers), strict=True)),
             [
                 base64.b64decode(image_urls[digest].partition(",")[2])

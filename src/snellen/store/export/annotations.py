@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.csv_cells import text_cells
+from snellen.core.place_text import answer_text, answer_texts
 from snellen.store.annotations import Annotation, Subject, merge_changes, merge_logs, read_changes
 from snellen.store.runs import RunFolder
 
@@ -40,6 +41,7 @@ class _SampleFacts(Struct, frozen=True, gc=False):
     """The fields of a record that are exported."""
 
     id: str
+    kind: str = "open"
     question: str = ""
     outcome: str = ""
     score: float | None = None
@@ -93,8 +95,8 @@ def _sample_annotations(annotation: Annotation, run: RunFolder, found: _SampleFa
         by=annotation.by,
         at=annotation.at,
         question=found.question,
-        gold=found.gold,
-        answer=found.answer if is_reply else None,
+        gold=answer_texts(found.gold, found.kind),
+        answer=answer_text(found.answer, found.kind) if is_reply and found.answer is not None else None,
         outcome=found.outcome if is_reply else "",
         score=found.score if is_reply else None,
     )

@@ -17,7 +17,7 @@ class ReplyTable {
     const groups = Object.entries(sample.groups).map(([name, value]) => [words(name), words(value)]);
     const passes = Math.max(...this.samples.map((each) => (each ? each.passes.length : 0)));
     return make("div", { class: "body" },
-      make("div", { class: view.aboutClass(sample) }, sample.media.length ? view.gallery(sample) : null,
+      make("div", { class: view.aboutClass(sample) }, sample.media.length ? view.gallery(sample, false) : null,
         make("div", {}, make("h2", { class: "question" }, sample.question), this.choices(view),
           view.facts([["gold", view.goldText(sample.gold, sample.options) || "none"], ...groups]))),
       this.unlike(),
@@ -92,7 +92,8 @@ class ReplyTable {
     const parts = view.reply(turn.output);
     if (tokens?.length) parts[parts.length - 1] = markedReply(turn.output.text, tokens);
     const verdict = sample.passes.length === 1 && sample.result === "partly" ? view.verdictOf(sample) : view.passVerdict(turn);
-    return frame(make("div", { class: "whose" }, name, view.verdict(verdict)), ...parts,
+    const places = sample.places ? view.gallery({ ...sample, media: sample.media.slice(0, 1) }) : null;
+    return frame(make("div", { class: "whose" }, name, view.verdict(verdict)), places ?? "", ...parts,
       view.facts([...view.readingFacts(turn).slice(0, 2), ...view.spentFacts(turn)]), ...view.helpers(turn), box?.element ?? "");
   }
 }

@@ -50,6 +50,10 @@ const videoPlayer = (run, sample, video) => {
   return figure;
 };
 
+/** The sides, gold and answer, of which a span of time holds a moment. */
+const sidesAt = (sample, time) => Object.entries(sample.places?.spans ?? {})
+  .filter(([, spans]) => spans.some(([start, end]) => start <= time && time <= end)).map(([side]) => side).sort().reverse();
+
 /** Fetch what the data know of a sample and add it to its page: late, since the data may be large. */
 const addSource = async (body, run, sample) => {
   const gallery = body.querySelector(".pictures");
@@ -60,7 +64,9 @@ const addSource = async (body, run, sample) => {
     const time = source.times[figure.dataset.digest];
     if (time === undefined) return;
     const caption = figure.querySelector("figcaption") ?? figure.appendChild(make("figcaption"));
-    caption.textContent = `${caption.textContent.replace(/^Image/, "Frame")} at ${clock(time)}`;
+    const sides = sidesAt(sample, time);
+    caption.textContent = [`${caption.textContent.replace(/^Image/, "Frame")} at ${clock(time)}`, ...sides].join(", ");
+    figure.classList.add(...sides.map((side) => `in-${side}`));
   });
   const first = gallery.querySelector("figure");
   if (first && source.regions.length && source.size) boxesOver(first, source);

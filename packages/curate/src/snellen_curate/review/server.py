@@ -192,6 +192,7 @@ STYLES = ("page.css", "review.css")
 SCRIPTS = (
     "theme.js",
     "sample.js",
+    "places.js",
     "lightbox.js",
     "source.js",
     "review-store.js",

@@ -1,0 +1,177 @@
+"""Scores of questions that ask for places, by what the gold places are like: their size, where they
+are, their label, and how the questions ended."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from snellen.core.arrays import np
+from snellen.core.errors import DataError
+from snellen.core.output import OUTCOMES, Outcome
+from snellen.core.place import Places, load_places
+from snellen.core.place_text import number_text
+from snellen.core.sample import Kind
+from snellen.core.summary import Metric
+from snellen.scoring.accuracy import cluster_samples, mean_metric
+from snellen.stats.intervals import wilson
+from snellen.store.runs import RunFolder
+
+_SIZES = ((32.0**2, "small, below 32² pixels"), (96.0**2, "medium, below 96² pixels"), (float("inf"), "large"))
+"""The sizes of objects in COCO (Lin et al. 2014), by the pixels that they stay below."""
+_ORDERS = {
+    "size": tuple(label for _, label in _SIZES),
+    "across": ("left third", "middle third", "right third"),
+    "down": ("upper third", "middle third", "lower third"),
+    "time": ("first third", "second third", "last third"),
+    "places asked for": ("none", "1", "2", "3", "4", "5 or more"),
+}
+"""The groupings of fixed groups, with these in their order."""
+LABEL = "label"
+_TITLES = ("size", "part of the picture", "part of the video", "across", "down", "time", "places asked for", LABEL)
+_MOST_LABELS = 20
+_Labels = Iterator[tuple[str, str]]
+"""Titles of groupings, each with a label that a question has in it."""
+
+
+class PlaceRecord(Struct, frozen=True, gc=False):
+    """The fields of a record that are grouped."""
+
+    kind: Kind
+    outcome: Outcome
+    score: float | None = None
+    gold: tuple[str, ...] = ()
+    media: tuple[str, ...] = ()
+    unit: str = ""
+
+
+class PlaceGroups(NamedTuple):
+    """The score of each group of a grouping, or with `is_share` the share of questions in it."""
+
+    title: str
+    rows: tuple[tuple[str, Metric], ...]
+    is_share: bool = False
+
+
+class _PlaceGeometry(NamedTuple):
+    """A place: area and centre in pixels; of a span length and middle in seconds."""
+
+    area: float
+    x: float
+    y: float = 0.0
+
+
+def place_groups(run: RunFolder) -> list[PlaceGroups]:
+    """The groupings of a run's questions with places; empty if it has none. A question with several
+    places counts with their mean size, at no position, and in each of their labels."""
+    records = [each for each in run.read_as(PlaceRecord) if each.kind == "place" and each.score is not None]
+    if not records:
+        return []
+    clusters = cluster_samples(records)
+    golds = [_load_gold(each.gold) for each in records]
+    cuts = _quartiles([part for gold in golds if (part := _part(gold))])
+    members: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for index, gold in enumerate(golds):
+        for title, label in _labels(gold, cuts):
+            members[title][label].append(index)
+    found = [
+        PlaceGroups(title, tuple(_rows(run.info.headline, title, members[title], records, clusters)))
+        for title in _TITLES
+        if len(members[title]) > 1
+    ]
+    return [*found, _outcomes(records)]
+
+
+def _rows(
+    name: str, title: str, of_title: dict[str, list[int]], records: Sequence[PlaceRecord], clusters: Sequence[str]
+) -> Iterator[tuple[str, Metric]]:
+    """The score of each group in a fixed order; of labels those that occur most often."""
+    order = [label for label in _ORDERS.get(title, sorted(of_title)) if label in of_title]
+    if title == LABEL:
+        order = sorted(of_title, key=lambda label: (-len(of_title[label]), label))[:_MOST_LABELS]
+    for label in order:
+        scores = [records[index].score or 0.0 for index in of_title[label]]
+        yield label, mean_metric(name, scores, [clusters[index] for index in of_title[label]])
+
+
+def _outcomes(records: Sequence[PlaceRecord]) -> PlaceGroups:
+    counts, n = Counter(each.outcome for each in records), len(records)
+    rows = [
+        (outcome, Metric("share", 100 * counts[outcome] / n, counts[outcome], wilson(counts[outcome], n).scale()))
+        for outcome in OUTCOMES
+        if counts[outcome]
+    ]
+    return PlaceGroups("outcome", tuple(rows), is_share=True)
+
+
+def _load_gold(gold: Sequence[str]) -> Places:
+    """The places of the first gold answer; none if there is no such answer."""
+    try:
+        return load_places(gold[0]) if gold else Places()
+    except DataError:
+        return Places()
+
+
+def _labels(gold: Places, cuts: Sequence[float]) -> _Labels:
+    frames = list(_frames(gold))
+    is_time = len(gold.extent) == 1
+    area = sum(frame.area for frame in frames) / len(frames) if frames else 0.0
+    # Points have no size.
+    if area and not is_time:
+        yield "size", next(label for most, label in _SIZES if area < most)
+    if part := _part(gold):
+        yield f"part of the {'video' if is_time else 'picture'}", _quarter(part, cuts)
+    if len(frames) == 1 and is_time:
+        yield _third("time", frames[0].x / gold.extent[0])
+    elif len(frames) == 1 and gold.extent:
+        yield _third("across", frames[0].x / gold.extent[0])
+        yield _third("down", frames[0].y / gold.extent[1])
+    counts = _ORDERS["places asked for"]
+    yield "places asked for", counts[min(len(gold), len(counts) - 1)]
+    for label in set(gold.labels):
+        yield LABEL, label
+
+
+def _part(gold: Places) -> float:
+    """The mean part of the picture, or of the video, that a place takes, 0..1; 0 if unknown."""
+    frames = list(_frames(gold))
+    if not frames or not gold.extent:
+        return 0.0
+    return sum(frame.area for frame in frames) / len(frames) / float(np.prod(gold.extent))
+
+
+def _third(title: str, share: float) -> tuple[str, str]:
+    return title, _ORDERS[title][min(2, max(0, int(3 * share)))]
+
+
+def _quartiles(parts: Sequence[float]) -> list[float]:
+    return np.quantile(parts, (0.25, 0.5, 0.75)).tolist() if parts else []
+
+
+def _quarter(part: float, cuts: Sequence[float]) -> str:
+    """The quarter of the questions that a part is in, with its bounds."""
+    number = sum(part > cut for cut in cuts)
+    bounds = [f"{number_text(100 * cut)} %" for cut in cuts]
+    names = (f"up to {bounds[0]}", f"up to {bounds[1]}", f"up to {bounds[2]}", f"above {bounds[2]}")
+    return f"quarter {number + 1}, {names[number]}"
+
+
+def _frames(places: Places) -> Iterator[_PlaceGeometry]:
+    for left, top, right, bottom in places.boxes:
+        yield _PlaceGeometry((right - left) * (bottom - top), (left + right) / 2, (top + bottom) / 2)
+    for x, y in places.points:
+        yield _PlaceGeometry(0.0, x, y)
+    for start, end in places.spans:
+        yield _PlaceGeometry(end - start, (start + end) / 2)
+    for polygon in places.polygons:
+        across, down = np.array(polygon).reshape(-1, 2).T
+        doubled = across @ np.roll(down, -1) - down @ np.roll(across, -1)
+        yield _PlaceGeometry(abs(float(doubled)) / 2, float(across.mean()), float(down.mean()))
+    for mask in places.masks:
+        inside = np.flatnonzero(np.repeat(np.arange(len(mask.runs)) % 2 == 1, mask.runs))
+        if len(inside):
+            columns, rows = np.divmod(inside, mask.height)
+            yield _PlaceGeometry(float(len(inside)), float(columns.mean()), float(rows.mean()))
