@@ -25,8 +25,7 @@ SAME_GOLDS = {
     *("chartmimic.jsonl", "cmmmu.tsv", "llava-bench.tsv", "mlvu.tsv", "mm-ifeval.tsv", "mm-mt-bench.tsv"),
     *("mm-vet.tsv", "mmbench.tsv", "mmdu.tsv", "mmmu.tsv", "motionbench.jsonl", "mtl-mmbench.tsv", "naturalbench.tsv"),
     *("phyx.tsv", "puzzlevqa.tsv", "q-bench-video.tsv", "q-bench-video@part=open.tsv", "r-bench.tsv", "scam.tsv"),
-    *("tvbench.jsonl", "videommmu.jsonl", "vsi-bench.jsonl", "wemath.tsv", "ifeval.tsv", "mia-bench.tsv"),
-    "mm-safetybench.tsv",
+    *("tvbench.jsonl", "videommmu.jsonl", "vsi-bench.jsonl", "wemath.tsv"),
 }
 """Their few rows have no other answer that fits a private question."""
 CHECKED = [path for path in FILES if path.name not in WITHOUT_ANSWERS | ONE_QUESTION | SAME_GOLDS]
