@@ -161,9 +161,9 @@ def _score_folder(name: str, memory_mb: int) -> None:
         parts = [_score(folder, task, ids) for ids in task.parts]
         ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
         result = ScoringResult(
-            summary=_shown_summary(scored, folder, is_hidden=task.ids is not None),
+            summary=_public_summary(scored, folder, is_hidden=task.ids is not None),
             samples=row_scores(scored.benchmark, ordered),
-            parts=tuple(_shown_summary(each, folder, is_hidden=True) for each in parts),
+            parts=tuple(_public_summary(each, folder, is_hidden=True) for each in parts),
         )
     except SnellenError as error:
         result = ScoringResult(problem=str(error).replace(f"{folder}/", ""))
@@ -191,7 +191,7 @@ def _score(folder: Path, task: ScoringTask, ids: Sequence[str] | None = None) ->
     )
 
 
-def _shown_summary(scored: Scored, folder: Path, *, is_hidden: bool) -> dict[str, Any]:
+def _public_summary(scored: Scored, folder: Path, *, is_hidden: bool) -> dict[str, Any]:
     """The summary as JSON values; its notices name files without this machine's folder, and say
     nothing of hidden data: with a checksum of the file guesses of its private answers could be
     tried."""
