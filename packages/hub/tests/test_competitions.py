@@ -22,7 +22,9 @@ from test_scoring import predictions, write_data
 from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
 from snellen_hub import phases as phases_module
-from snellen_hub.accounts.access import create_token
+from snellen_hub.accounts.access import AccessDenied, account_called, create_account, create_token
+from snellen_hub.accounts.changes import delete_account
+from snellen_hub.accounts.email_links import create_email_link, verify_email
 from snellen_hub.config import SMTP_VARIABLE, HubConfig, MailServer, SubmissionLimits
 from snellen_hub.database.connection import Database
 from snellen_hub.database.tables import Account, FinalScore, Submission, TeamMember
@@ -466,6 +468,27 @@ def test_a_verified_address_confirms_an_account(hub: Hub, mail: MailBox, monkeyp
     with hub.database.reading() as session:
         emails = session.scalars(select(Account.email).where(Account.email.is_not(None))).all()
     assert emails == ["eve@example.org"]
+
+
+@pytest.mark.attack(
+    "an account is deleted and made again with the same verified address, for other limits and finals",
+    "the address confirms no second account; an owner does",
+)
+def test_a_deleted_account_frees_no_address(hub: Hub) -> None:
+    def verify(name: str) -> Account:
+        with hub.database.writing() as session:
+            account = create_account(session, name, "submitter", None, is_confirmed=False)
+            return verify_email(session, create_email_link(session, account, "eve@example.org"))
+
+    first = verify("eve")
+    with hub.database.writing() as session:
+        delete_account(session, session.get_one(Account, first.id))
+    with pytest.raises(AccessDenied, match=r"an account with this address was deleted.*ask an owner"):
+        verify("eve-again")
+    with hub.database.reading() as session:
+        again = account_called(session, "eve-again")
+        assert again is None or again.confirmed is None
+        assert "eve@" not in str(session.get_one(Account, first.id).email)
 
 
 def test_a_mail_server_that_is_gone_loses_no_account(hub: Hub) -> None:

@@ -19,13 +19,13 @@ from test_scoring import predictions, submit, write_data
 
 from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_account, now
+from snellen_hub.clear_copies import clear_copy_folder
 from snellen_hub.config import HubConfig, OpenIdProvider, SubmissionLimits
 from snellen_hub.database.tables import Account, ScoringJob, Submission, SubmissionScore, WorkerHeartbeat
 from snellen_hub.doctor.examine import examine_hub
 from snellen_hub.doctor.findings import HubFinding
 from snellen_hub.hosting import NewBenchmark, add_benchmark
 from snellen_hub.hub import Hub, create_hub
-from snellen_hub.jobs.clear_copies import clear_copy_folder
 from snellen_hub.jobs.heartbeat import note_worker
 from snellen_hub.jobs.worker import Worker
 from snellen_hub.storage import Storage
@@ -242,7 +242,7 @@ def test_settings_are_checked(hub: Hub, settings: dict[str, Any], what: str, sen
 def test_clear_copies_of_killed_workers_are_found(hub: Hub, tmp_path: Path) -> None:
     with clear_copy_folder() as at_work:
         assert findings_of(hub) == []
-        left = tmp_path / "snellen-scoring-x"
+        left = tmp_path / "snellen-clear-x"
         left.mkdir()
         (left / "data.tsv").write_text("answers")
         # At once: a worker is started again right after the kill.
@@ -253,7 +253,7 @@ def test_clear_copies_of_killed_workers_are_found(hub: Hub, tmp_path: Path) -> N
         left.mkdir()
         lines: list[str] = []
         Worker(hub, lines.append).work(until_empty=True)
-        assert lines == [f"deleted {left}: a worker that was killed left it, with answers"]
+        assert lines == [f"deleted {left}: a process that was killed left it, with answers"]
         assert (left.exists(), at_work.exists()) == (False, True)
     assert not at_work.exists()
 

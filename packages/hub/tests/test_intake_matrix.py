@@ -35,11 +35,14 @@ FILES = sorted(path for path in LAYOUTS.iterdir() if path.suffix in (".tsv", ".j
 SAMPLE = {"blink.tsv", "mmbench.tsv", "mmcr.tsv", "seedbench.tsv", "video-mme.tsv"}
 REPLIES = ("A", "B", "Yes", "No", "The answer is C.", "42", "D")
 EXPORTS = {"vlmevalkit-tsv": "v.tsv", "vlmevalkit-xlsx": "v.xlsx", "lmms-eval": "lmms-eval", "inspect": "inspect.json"}
-WITHOUT_ANSWERS = {"core-mm.tsv", "mega-bench.tsv", "mllmguard.tsv"}
-"""Some rows have no gold answer: a judge grades them, and a hub refuses them."""
-SAME_QUESTIONS = {"cg-bench.tsv", "vdc.tsv", "video-mmlu@part=captions.tsv", "vcr-wiki.tsv"}
+WITHOUT_ANSWERS = {
+    *("core-mm.tsv", "ifeval.tsv", "mega-bench.tsv", "mia-bench.tsv", "mllmguard.tsv", "mm-safetybench.tsv")
+}
+"""Some rows have no gold answer: a judge or a program grades them, and a hub refuses them."""
+UNLIKE_QUESTIONS = {"chartqapro.tsv", "cg-bench.tsv", "vdc.tsv", "video-mmlu@part=captions.tsv", "vcr-wiki.tsv"}
 """All rows ask the same, so that `score` has only gold answers to match by, which these exports
-have in the form in which they were compared; a hub goes by its own ids."""
+have in the form in which they were compared, or the exports ask with the turns before; a hub goes
+by its own ids."""
 
 
 class Hosted(NamedTuple):
@@ -149,7 +152,7 @@ def test_hub_and_score_agree_on_every_file(path: Path, tmp_path: Path, monkeypat
             assert by_score(hosted, folder / name)[0] is None
             with pytest.raises(DataError, match="2 of 4 ids are not of this benchmark"):
                 by_hub(hosted, name, content, work)
-        elif path.name in SAME_QUESTIONS and kind in ("lmms-eval", "inspect"):
+        elif path.name in UNLIKE_QUESTIONS and kind in ("lmms-eval", "inspect"):
             with pytest.raises(UsageError, match="do not say which row"):
                 by_score(hosted, folder / name)
         else:

@@ -7,6 +7,8 @@ import io
 import json
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -22,6 +24,24 @@ from snellen_hub.hub import open_hub
 from snellen_hub.uploaded_replies import decode_questions
 
 QUESTIONS = 60
+KILLED = """
+import os, signal, sys
+from snellen.cli.main import main
+from snellen_hub import benchmark_data, hosting
+
+calls, last = 0, int(sys.argv[1])
+
+def open_or_die(*words, _open=benchmark_data.open_hosted):
+    global calls
+    calls += 1
+    if calls == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _open(*words)
+
+benchmark_data.open_hosted = hosting.open_hosted = open_or_die
+main(sys.argv[2:])
+"""
+"""A command that is killed at a time at which it opens data."""
 
 
 def write_questions(path: Path) -> dict[str, str]:
@@ -138,12 +158,41 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
     check_stored(hub.folder, answers)
 
 
+@pytest.mark.attack(
+    "commands that read hidden answers are killed in the middle: hosting kept back answers, taking "
+    "their pictures out, attacking a copy of the board",
+    "what they leave is named by the doctor at once, and deleted by it or the next worker",
+)
+def test_answers_left_by_killed_commands_are_found(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temp"))
+    (tmp_path / "temp").mkdir()
+    hub, key = tmp_path / "hub", (published / "key").read_text().strip()
+    command("hub", "init", hub, "--owner", "olga", stdin="a long password\n")
+    sealed = published / "private" / "answers.sealed"
+    add = ("hub", "benchmark", hub, "signs", "--data", published / "public", "--hidden", f"answers={sealed}")
+    own = ("hub", "benchmark", hub, "own", "--data", published / "signs.tsv", "--hidden")
+    command(*own)
+    for last, words in ((1, add), (2, (*own[:3], "other", *own[4:])), (1, ("hub", "attack", hub, "own"))):
+        ended = subprocess.run(
+            [sys.executable, "-c", KILLED, str(last), *map(str, words)],
+            env=environment(TMPDIR=tempfile.gettempdir(), SNELLEN_SEAL_KEY=key),
+            check=False,
+        )
+        assert ended.returncode == -signal.SIGKILL
+        (left,) = [path for path in Path(tempfile.gettempdir()).iterdir() if any(path.rglob("*"))]
+        assert f"left {left}, with answers" in command("hub", "doctor", hub)
+        command("hub", "doctor", hub, "--repair")
+        assert not left.exists()
+
+
 def check_stored(folder: Path, answers: dict[str, str]) -> None:
     """The score is that of the public part, and no answer stands in the storage."""
     hub = open_hub(folder)
     with hub.database.reading() as session:
         score = session.scalars(select(SubmissionScore)).one()
-        ids = session.scalars(select(HostedBenchmark.ids)).one()
+        ids = session.scalars(select(HostedBenchmark.ids).where(HostedBenchmark.name == "signs")).one()
         questions = decode_questions(hub.storage.get(ids))
         right = [n < 21 for n, each in enumerate(questions) if each.part == 0]
         assert score.headline == pytest.approx(100 * sum(right) / 9)

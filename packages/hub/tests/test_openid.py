@@ -19,6 +19,7 @@ from openid_server import CLIENT_ID, CLIENT_SECRET, OpenIdServer, serve_openid
 from sqlalchemy import select
 
 from snellen.core.errors import UsageError
+from snellen_hub.accounts.changes import delete_account
 from snellen_hub.config import OpenIdProvider, read_config
 from snellen_hub.database.tables import Account, AuditEntry, OpenIdRequest
 from snellen_hub.hub import Hub, create_hub
@@ -342,6 +343,20 @@ def test_a_disabled_account_stays_out(hub: Hub, app: FastAPI) -> None:
     assert browser.get("/account").status_code == 303
     page = sign_in(HubBrowser(app))
     assert (page.status_code, "your account is disabled" in page.text) == (403, True)
+
+
+@pytest.mark.attack(
+    "an account of a provider is deleted and made again by signing in, for other limits and finals",
+    "the second one is not confirmed, so that it cannot submit where answers are hidden",
+)
+def test_an_account_made_again_is_not_confirmed(hub: Hub, app: FastAPI) -> None:
+    for number in (3, 4, 5):
+        sign_in(HubBrowser(app))
+        with hub.database.writing() as session:
+            account = session.get_one(Account, number)
+            assert (account.confirmed is not None) == (number == 3)
+            delete_account(session, account)
+            assert "person-1" not in str(account.subject)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_hidden_answers_are_nowhere_in_the_clear(hub: Hub, tmp_path: Path) -> No
     sealed = [content for content in stored if b"What is 1?" in content]
     # The open benchmark's data are there, the hidden one's are not.
     assert len(sealed) == 1
-    assert not list(tmp_path.rglob("snellen-scoring-*"))
+    assert not list(tmp_path.rglob("snellen-clear-*"))
     other = Storage(str(tmp_path / "storage"), Secret("another key"))
     key = next(file.key for file in other.list_files() if file.key.endswith(".sealed"))
     with pytest.raises(StorageError, match="was sealed with another SNELLEN_HUB_KEY"):

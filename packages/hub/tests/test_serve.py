@@ -61,9 +61,18 @@ class RunningServer:
     def log(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self._log.read_text().splitlines()]
 
+    def wait_until_closed(self) -> None:
+        """Wait until it takes no further connections: it has begun to stop."""
+        end = time.monotonic() + 60
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() < end:
+                self.connect().close()
+                time.sleep(0.05)
+            pytest.fail("the server goes on")
+
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(30)
+        code = self.process.wait(60)
         self.process.communicate()
         return code
 
@@ -237,19 +246,29 @@ def test_stopping_completes_open_requests(folder: Path, tmp_path: Path) -> None:
         + predictions(30)
         + b"\r\n--b--\r\n"
     )
+    head = (
+        f"POST /api/v1/benchmarks/signs/submissions HTTP/1.1\r\nHost: x\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    ).encode()
+    # The first upload starts the process that reads files, which on a busy machine takes longer
+    # than a stop waits.
     with running.connect() as client:
-        client.sendall(
-            f"POST /api/v1/benchmarks/signs/submissions HTTP/1.1\r\nHost: x\r\n"
-            f"Authorization: Bearer {token}\r\nContent-Type: multipart/form-data; boundary=b\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n".encode()
-        )
-        client.sendall(body[:-100])
-        time.sleep(0.3)
+        client.settimeout(120)
+        client.sendall(head + body)
+        assert client.recv(4096).startswith(b"HTTP/1.1 201")
+    with running.connect() as client:
+        client.sendall(head + body[:-100])
+        end = time.monotonic() + 60
+        # The one that asks is one of the two.
+        while "snellen_hub_requests_going_on 2.0" not in running.get("/metrics"):
+            assert time.monotonic() < end, "the request has not begun"
+            time.sleep(0.05)
         running.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        running.wait_until_closed()
         client.sendall(body[-100:])
         assert client.recv(4096).startswith(b"HTTP/1.1 201")
-    assert running.process.wait(30) == 0
+    assert running.process.wait(60) == 0
     running.process.communicate()
 
 
@@ -281,8 +300,7 @@ def test_ctrl_c_ends_the_server(folder: Path, tmp_path: Path) -> None:
     )
     assert started.stdout is not None
     assert "serving" in started.stdout.readline()
-    time.sleep(0.5)
     started.send_signal(signal.SIGINT)
-    out, err = started.communicate(timeout=30)
+    out, err = started.communicate(timeout=60)
     assert started.returncode == 0
     assert (out, err) == ("", "")

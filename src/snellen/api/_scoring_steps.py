@@ -36,7 +36,7 @@ from snellen.core.model import Model, abilities
 from snellen.core.record import Record
 from snellen.core.run import DataInfo
 from snellen.core.sample import Origin, origin_of
-from snellen.data.columns import column_name, gold_like_column
+from snellen.data.columns import column_name, gold_like_column, row_id
 from snellen.data.gold_table import with_questions
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
@@ -146,10 +146,34 @@ def match_to_rows(read: ReadReplies) -> ReadReplies:
     if read.is_alone:
         return replace(read, benchmark=replace(read.benchmark, open=read.predictions.table))
     table = with_questions(_open_data(read))
-    matched = match_rows(read.predictions, table).without_repeats()
+    matched = _match_rows(read, table).without_repeats()
     benchmark = replace(read.benchmark, open=lambda: table)
     refuse_unreachable_golds(benchmark)
     return replace(read, benchmark=benchmark, predictions=matched)
+
+
+def _match_rows(read: ReadReplies, table: DataTable) -> Predictions:
+    """As `match_rows`; a file with the ids of a benchmark that calls its questions otherwise than
+    the data call their rows needs no matching, which would give it the ids of the rows."""
+    try:
+        matched = match_rows(read.predictions, table)
+    except DataError:
+        if _has_question_ids(read, table):
+            return read.predictions
+        raise
+    if matched is not read.predictions and _has_question_ids(read, table, matched):
+        return read.predictions
+    return matched
+
+
+def _has_question_ids(read: ReadReplies, table: DataTable, matched: Predictions | None = None) -> bool:
+    """Whether all ids are those of questions, which have other ids than rows; and some of those
+    that were `matched` are not."""
+    own = [prediction.id for prediction in read.predictions]
+    names = {sample.id for sample in read.benchmark.samples(table)}
+    if len(set(own)) < len(own) or not names.issuperset(own) or names == {row_id(row) for row in table}:
+        return False
+    return matched is None or not names.issuperset(prediction.id for prediction in matched)
 
 
 def parse_replies(matched: ReadReplies, ids: Collection[str] | None = None) -> Answers:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from secrets import randbits
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,6 +27,7 @@ from snellen.data.media.sources import BrokenSource
 from snellen.engine.anytime.sample_order import SampleLinks
 from snellen.engine.offline.gold_check import check_golds
 from snellen.scoring.accuracy import cluster_samples
+from snellen_hub.clear_copies import clear_copy_folder
 from snellen_hub.config import PUBLIC_SHARE
 from snellen_hub.database.tables import HostedBenchmark, HostedMedium
 from snellen_hub.question_parts import PartDraw, draw_parts
@@ -113,8 +113,8 @@ def store_data(storage: Storage, new: NewBenchmark, held: HostedBenchmark | None
             "leave out --benchmark, --columns and public="
         )
     questions = find_held_out(new.data)
-    with TemporaryDirectory(prefix="snellen-answers-") as folder:
-        complete = Path(folder) / ITEMS_FILE
+    with clear_copy_folder() as folder:
+        complete = folder / ITEMS_FILE
         complete.write_bytes(join_answers(questions, new.answers, new.seal_key))
         new = msgspec.structs.replace(new, is_hidden=True)
         return _store_complete(storage, new, complete, questions, held)
@@ -277,8 +277,8 @@ def _without_media(new: NewBenchmark, table: DataTable, benchmark: Benchmark) ->
         + b"\n"
         for row in table
     )
-    with TemporaryDirectory(prefix="snellen-hosting-") as folder:
-        copy = Path(folder) / "data.jsonl"
+    with clear_copy_folder() as folder:
+        copy = folder / "data.jsonl"
         copy.write_bytes(lines)
         try:
             other = open_hosted("", new.protocol, copy)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 from msgspec import structs
@@ -21,6 +19,7 @@ from snellen_hub.benchmark_data import NewBenchmark as NewBenchmark
 from snellen_hub.benchmark_data import Protocol as Protocol
 from snellen_hub.benchmark_data import StoredData, open_hosted, scoring_file, store_data
 from snellen_hub.boards.changes import note_data_change
+from snellen_hub.clear_copies import clear_copy_folder
 from snellen_hub.database.tables import HostedBenchmark, HostedItem, HostedMedium, Submission, SubmissionScore
 from snellen_hub.errors import NotThere
 from snellen_hub.hub import Hub
@@ -222,7 +221,7 @@ def _read_contents(session: Session, storage: Storage, row: HostedBenchmark) -> 
 
 def read_samples(storage: Storage, row: HostedBenchmark) -> list[Sample]:
     """The questions of a benchmark with their answers. Raises StorageError."""
-    with TemporaryDirectory(prefix="snellen-reading-") as folder:
-        path = scoring_file(storage, row, Path(folder))
+    with clear_copy_folder() as folder:
+        path = scoring_file(storage, row, folder)
         benchmark = open_hosted(row.spec, msgspec.convert(row.protocol, Protocol), path)
         return list(benchmark.samples(benchmark.open()))

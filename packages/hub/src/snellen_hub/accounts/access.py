@@ -124,6 +124,12 @@ def account_called(session: Session, name: str) -> Account | None:
     return session.scalar(select(Account).where(func.lower(Account.name) == name.lower()))
 
 
+def deletion_mark(identity: str) -> str:
+    """What stays of an e-mail address or an OpenID Connect subject whose account was deleted: a
+    digest, so that a person who comes again is no new one where accounts are counted."""
+    return f"deleted {secret_digest(identity).hex()}"
+
+
 def find_account(session: Session, name: str) -> Account:
     """As `account_called`. Raises UsageError."""
     account = account_called(session, name)

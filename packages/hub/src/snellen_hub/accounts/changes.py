@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import AccessDenied, forget_failures, sign_out_everywhere
+from snellen_hub.accounts.access import AccessDenied, deletion_mark, forget_failures, sign_out_everywhere
 from snellen_hub.accounts.passwords import hash_password
 from snellen_hub.accounts.random_secrets import add_link, find_link
 from snellen_hub.accounts.roles import check_role
@@ -109,7 +109,7 @@ CHANGES: Mapping[str, Callable[[Session, Account], None]] = {
 def delete_account(session: Session, account: Account) -> list[str]:
     """Delete an account for good: its name, password, address, sign-ins, tokens and whatever of its
     submissions was not published. Published submissions and the audit log stay, under the name
-    `deleted account N`.
+    `deleted account N`, and of address and subject their `deletion_mark`.
 
     Returns the keys of files that nothing refers to any more; delete them after the transaction.
     Raises UsageError for the last owner.
@@ -118,9 +118,19 @@ def delete_account(session: Session, account: Account) -> list[str]:
     for table in (AccessToken, PasswordReset, EmailLink, BoardHost):
         session.execute(delete(table).where(table.account_id == account.id))
     account.name = f"deleted account {account.id}"
-    account.password_hash = account.subject = account.email = None
+    account.password_hash = None
+    account.subject, account.email = (
+        _leave_mark(session, column, identity)
+        for column, identity in ((Account.subject, account.subject), (Account.email, account.email))
+    )
     account.deleted = now()
     return _clear_submissions(session, account)
+
+
+def _leave_mark(session: Session, column: InstrumentedAttribute[str | None], identity: str | None) -> str | None:
+    """The mark of an identity, unless an account that was deleted before has it in this column."""
+    mark = None if identity is None else deletion_mark(identity)
+    return None if mark is None or session.scalar(select(column).where(column == mark)) else mark
 
 
 def _clear_submissions(session: Session, account: Account) -> list[str]:

@@ -11,13 +11,13 @@ import ssl
 from datetime import timedelta
 from email.message import EmailMessage
 
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.settings import read_secret
-from snellen_hub.accounts.access import AccessDenied
+from snellen_hub.accounts.access import AccessDenied, deletion_mark
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt
 from snellen_hub.accounts.changes import confirm_account
 from snellen_hub.accounts.random_secrets import add_link, find_link
@@ -71,9 +71,14 @@ def open_email_link(session: Session, secret: str) -> EmailLink:
 
 def verify_email(session: Session, secret: str) -> Account:
     """Give the account of a link its address, and confirm it. Raises AccessDenied also if another
-    account has the address."""
+    account has the address, or had it and was deleted."""
     row = open_email_link(session, secret)
     account = row.account
+    if session.scalar(select(Account.id).where(Account.email == deletion_mark(row.email))) is not None:
+        raise AccessDenied(
+            "an account with this address was deleted, and an address confirms one account; ask an "
+            "owner of this hub to confirm yours"
+        )
     account.email = row.email
     confirm_account(account)
     try:

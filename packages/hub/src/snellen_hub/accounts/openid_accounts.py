@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import AccessDenied, account_called, create_account, is_account_name
+from snellen_hub.accounts.access import AccessDenied, account_called, create_account, deletion_mark, is_account_name
 from snellen_hub.accounts.random_secrets import add_link, find_link
 from snellen_hub.config import OpenIdProvider
 from snellen_hub.database.tables import Account, OpenIdRequest
@@ -36,7 +36,8 @@ def take_request(session: Session, secret: str) -> str | None:
 
 
 def account_of_claims(session: Session, provider: OpenIdProvider, claims: Mapping[str, Any]) -> Account:
-    """The account of the person that a provider speaks of; made at the first sign-in.
+    """The account of the person that a provider speaks of; made at the first sign-in. One that is
+    made again, after it was deleted, is not confirmed: it would have limits and finals anew.
 
     Raises AccessDenied for a person whom the hub does not take, and a disabled account.
     """
@@ -45,7 +46,8 @@ def account_of_claims(session: Session, provider: OpenIdProvider, claims: Mappin
     account = session.scalar(select(Account).where(Account.subject == subject))
     if account is None:
         name = _free_name(session, claims)
-        return create_account(session, name, provider.role, None, subject=subject)
+        deleted = session.scalar(select(Account.id).where(Account.subject == deletion_mark(subject)))
+        return create_account(session, name, provider.role, None, subject=subject, is_confirmed=deleted is None)
     if account.disabled is not None:
         raise AccessDenied("your account is disabled; ask an owner of this hub")
     return account

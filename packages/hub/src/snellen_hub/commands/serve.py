@@ -34,7 +34,7 @@ def main(options: Options) -> int:
         with bind_socket(options.host, options.port) as bound:
             port = bound.getsockname()[1]
             host = f"[{options.host}]" if ":" in options.host else options.host
-            print_line(f"serving {hub.config.title} at http://{host}:{port}", flush=True)
+            line = f"serving {hub.config.title} at http://{host}:{port}"
             start_log()
-            serve_app(create_app(hub), bound)
+            serve_app(create_app(hub), bound, lambda: print_line(line, flush=True))
     return COMPLETE

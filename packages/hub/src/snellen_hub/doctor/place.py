@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from snellen.settings import read_secret
 from snellen_hub.accounts.openid_client import SECRET_VARIABLE
+from snellen_hub.clear_copies import left_copies
 from snellen_hub.config import CONFIG_FILE
 from snellen_hub.doctor.findings import HubFinding, first_case, list_some, problem, warning
 from snellen_hub.hub import Hub
-from snellen_hub.jobs.clear_copies import left_copies
 
 _LITTLE, _TOO_LITTLE = 2_000_000_000, 200_000_000
 """Bytes that a disk should and must have free."""
@@ -68,14 +68,14 @@ def check_disks(hub: Hub) -> Iterator[HubFinding]:
 
 
 def check_left_copies(*, fix: bool) -> Iterator[HubFinding]:
-    """Clear copies of answers that killed workers left in the temporary folder."""
+    """Clear copies of answers that killed workers and commands left in the temporary folder."""
     old = left_copies()
     if not old:
         return
     names = list_some([str(path) for path in old])
     for path in old if fix else ():
         shutil.rmtree(path, ignore_errors=True)
-    left = f"a worker that was killed left {names}, with answers; delete them with --repair"
+    left = f"a process that was killed left {names}, with answers; delete them with --repair"
     yield first_case("clear copies", (fix, "ok", f"deleted {names}"), (True, "warning", left))
 
 

@@ -14,11 +14,11 @@ from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.summary import Summary
 from snellen_hub.benchmark_data import Protocol, scoring_file
 from snellen_hub.boards.changes import note_change
+from snellen_hub.clear_copies import clear_copy_folder
 from snellen_hub.database.connection import Database
 from snellen_hub.database.tables import FinalScore, HostedBenchmark, HostedItem, Submission, SubmissionScore
 from snellen_hub.errors import HubUnavailable
 from snellen_hub.hub import Hub
-from snellen_hub.jobs.clear_copies import clear_copy_folder
 from snellen_hub.jobs.queue import LeasedJob, fail_job, finish_job
 from snellen_hub.jobs.scoring_process import REPLIES_FILE, ScoringResult, ScoringTask, score_in_process
 from snellen_hub.moment_text import now

@@ -29,7 +29,6 @@ from msgspec import Struct, structs
 from snellen.api.scored import Scored
 from snellen.api.scoring import score
 from snellen.core.errors import SnellenError, UsageError
-from snellen.core.summary import Summary
 from snellen_hub.benchmark_data import Protocol
 from snellen_hub.config import ScoringLimits
 from snellen_hub.errors import HubUnavailable
@@ -159,12 +158,12 @@ def _score_folder(name: str, memory_mb: int) -> None:
         scored = _score(folder, task, task.ids)
         if task.names:
             (folder / REPLIES_FILE).write_bytes(encode_replies(scored.records, task.names))
-        parts = [_score(folder, task, ids).summary for ids in task.parts]
+        parts = [_score(folder, task, ids) for ids in task.parts]
         ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
         result = ScoringResult(
-            summary=_without_folder(scored.summary, folder),
+            summary=_public_summary(scored, folder, is_hidden=task.ids is not None),
             samples=row_scores(scored.benchmark, ordered),
-            parts=tuple(_without_folder(each, folder) for each in parts),
+            parts=tuple(_public_summary(each, folder, is_hidden=True) for each in parts),
         )
     except SnellenError as error:
         result = ScoringResult(problem=str(error).replace(f"{folder}/", ""))
@@ -192,11 +191,14 @@ def _score(folder: Path, task: ScoringTask, ids: Sequence[str] | None = None) ->
     )
 
 
-def _without_folder(summary: Summary, folder: Path) -> dict[str, Any]:
-    """The summary as JSON values; its notices name files without this machine's folder."""
+def _public_summary(scored: Scored, folder: Path, *, is_hidden: bool) -> dict[str, Any]:
+    """The summary as JSON values; its notices name files without this machine's folder, and say
+    nothing of hidden data: with a checksum of the file guesses of its private answers could be
+    tried."""
     prefix = f"{folder}/"
-    notices = tuple(notice.replace(prefix, "") for notice in summary.notices)
-    values: dict[str, Any] = msgspec.to_builtins(structs.replace(summary, notices=notices))
+    left_out = scored.data.note if is_hidden and scored.data is not None else ""
+    notices = tuple(notice.replace(prefix, "") for notice in scored.summary.notices if notice != left_out)
+    values: dict[str, Any] = msgspec.to_builtins(structs.replace(scored.summary, notices=notices))
     return values
 
 

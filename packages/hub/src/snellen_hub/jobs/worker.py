@@ -13,9 +13,9 @@ from contextlib import suppress
 from datetime import timedelta
 
 from snellen_hub.accounts.access import delete_expired
+from snellen_hub.clear_copies import left_copies
 from snellen_hub.errors import HubUnavailable
 from snellen_hub.hub import Hub
-from snellen_hub.jobs.clear_copies import left_copies
 from snellen_hub.jobs.heartbeat import BEAT, forget_worker, note_worker
 from snellen_hub.jobs.queue import LEASE, LeasedJob, LeaseLost, renew_lease, return_job, take_job
 from snellen_hub.jobs.scoring import fail_submission, score_submission
@@ -65,7 +65,7 @@ class Worker:
         """
         for path in left_copies():
             shutil.rmtree(path, ignore_errors=True)
-            self._notify(f"deleted {path}: a worker that was killed left it, with answers")
+            self._notify(f"deleted {path}: a process that was killed left it, with answers")
         start_server()
         ended = threading.Event()
         beating = threading.Thread(target=self._beat, args=(ended,), daemon=True)

@@ -7,6 +7,7 @@ import asyncio
 import errno
 import socket
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -60,8 +61,9 @@ def bind_socket(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve_app(app: ASGIApp, bound: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM; requests that are going on have 20 seconds to end."""
+def serve_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until SIGINT or SIGTERM; requests that are going on have 20 seconds to end. `announce`
+    is called once it serves: from then on both signals end it gracefully."""
     _allow_files()
     config = uvicorn.Config(
         app,
@@ -79,7 +81,17 @@ def serve_app(app: ASGIApp, bound: socket.socket) -> None:
     )
     # It raises the signal once more after it has ended the requests.
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[bound])
+        _AnnouncedServer(config, announce).run(sockets=[bound])
+
+
+class _AnnouncedServer(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
 
 
 class PatientProtocol(H11Protocol):

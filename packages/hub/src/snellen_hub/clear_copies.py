@@ -1,7 +1,8 @@
-"""Temporary folders with the data in clear, while a worker scores with them.
+"""Temporary folders with data and answers in clear, while a worker scores with them or a command
+reads them.
 
 A process holds a lock on its folder, which the kernel gives up with the process: so a folder that
-nobody holds was left by a worker that was killed.
+nobody holds was left by a process that was killed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-_PREFIX = "snellen-scoring-"
+_PREFIX = "snellen-clear-"
 _WITHOUT_LOCK = "new-"
 """Before the name of a folder until it has its lock, so that nobody takes it for a left one."""
 
