@@ -10,6 +10,7 @@ from page_cells import cell
 from snellen.models.hf.routing import command_of
 from snellen.models.naming.catalog import CatalogEntry, catalog, find_entry, sources
 from snellen.models.naming.routes import Route, model_lists, route_sources, routes_of
+from snellen.models.remote.evidence import provider_level
 
 HEAD = """\
 # Where a model's name leads
@@ -32,13 +33,12 @@ says so | the same, for the twin's `model_type` |
 | `code` | with consent runs the checkpoint's own code, as an adapter says | a \
 small model of random weights, with the files, signatures and processor of the original |
 | `server` | as `vllm/NAME` starts vLLM, SGLang or LMDeploy, whose lists \
-name the architecture | the protocol, with a server on this machine; not these programs with \
-these weights |
+name the architecture | what [its evidence](servers.md#providers) says; not these weights |
 | `environment` | as `environment/NAME` starts a one-file server, for which uv installs an older \
 transformers or the package of the authors \
 ([how](local-models.md#a-model-in-an-environment-of-its-own)) | a small model of random weights, \
 or nothing (read only) |
-| `api` | asks the provider; needs a key | the protocol, with a server on this machine |
+| `api` | asks the provider; needs a key | what [its evidence](servers.md#providers) says |
 | `pipeline` | loads a diffusers pipeline, which draws | a small pipeline by the same interface |
 | `none` | says why | nothing |
 
@@ -78,7 +78,7 @@ examples of lmms-eval, by how many use them."""
 TRIED = {
     "small model": "a small model",
     "same interface": "another small model",
-    "local server": "the protocol",
+    "provider": "as its provider",
     "read": "read only",
 }
 
@@ -94,7 +94,7 @@ def _counts() -> Iterator[str]:
     kinds = Counter(_first(entry).kind for entry in catalog())
     yield f"## {total} names, counted"
     yield ""
-    yield "| route | names | small model | same interface | protocol | read only |"
+    yield "| route | names | small model | same interface | as its provider | read only |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for kind, count in kinds.most_common():
         cells = [counted[kind, tried] or "" for tried in TRIED]
@@ -133,7 +133,8 @@ def _table() -> Iterator[str]:
     for entry in catalog():
         best, *others = routes_of(entry)
         more = best.note if best.kind == "none" else ", ".join(map(_with_note, others))
-        tried = "" if best.kind == "none" else TRIED[best.tried]
+        tried = provider_level(best.target) if best.tried == "provider" else TRIED[best.tried]
+        tried = "" if best.kind == "none" else tried
         yield (f"| `{entry.name}` | `{entry.spec}` | {best} | {tried} | {cell(more)} | {best.source} |")
     yield ""
 

@@ -261,7 +261,7 @@ def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert "needs transformers before 4.50" in out
     assert "own code (internvl_chat); tried with a small model of the same layout" in out
-    assert "vllm; the protocol was tried with a server on this machine" in out
+    assert "vllm; evidence: server run here" in out
     assert "ask it by" in out
     assert "snellen run -m InternVL2-8B -b BENCHMARK" in out
     assert main(["info", "cambrian-8b"]) == 0

@@ -9,6 +9,7 @@ import msgspec
 from snellen.models.hf.routing import command_of
 from snellen.models.naming.catalog import CatalogEntry, ListedPrice, sources
 from snellen.models.naming.routes import Route, route_sources, routes_of
+from snellen.models.remote.evidence import provider_level
 from snellen.report.document import Document, Line
 from snellen.report.format import NONE, plural
 from snellen.report.table import Cell, Column, Table
@@ -110,7 +111,6 @@ def _facts_with_source(entry: CatalogEntry) -> list[tuple[str, str, str]]:
 _TRIED = {
     "small model": "tried with a small model of the same layout",
     "same interface": "the interface was tried with another small model",
-    "local server": "the protocol was tried with a server on this machine",
     "read": "not tried, read only",
 }
 
@@ -120,7 +120,8 @@ def describe_route(route: Route) -> str:
     if route.kind == "none":
         return f"none: {route.note} [{route.source}]"
     note = f"; {route.note}" if route.note else ""
-    return f"{route}; {_TRIED[route.tried]}{note} [{route.source}]"
+    tried = f"evidence: {provider_level(route.target)}" if route.tried == "provider" else _TRIED[route.tried]
+    return f"{route}; {tried}{note} [{route.source}]"
 
 
 def _price(price: ListedPrice | None) -> str:
