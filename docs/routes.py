@@ -33,14 +33,12 @@ says so | the same, for the twin's `model_type` |
 | `code` | with consent runs the checkpoint's own code, as an adapter says | a \
 small model of random weights, with the files, signatures and processor of the original |
 | `server` | as `vllm/NAME` starts vLLM, SGLang or LMDeploy, whose lists \
-name the architecture | what its level of evidence says (`snellen list providers`); not with these \
-weights |
+name the architecture | what [its evidence](servers.md#providers) says; not these weights |
 | `environment` | as `environment/NAME` starts a one-file server, for which uv installs an older \
 transformers or the package of the authors \
 ([how](local-models.md#a-model-in-an-environment-of-its-own)) | a small model of random weights, \
 or nothing (read only) |
-| `api` | asks the provider; needs a key | what its level of evidence says: a server that was asked, or \
-requests compared with the provider's client or a published description |
+| `api` | asks the provider; needs a key | what [its evidence](servers.md#providers) says |
 | `pipeline` | loads a diffusers pipeline, which draws | a small pipeline by the same interface |
 | `none` | says why | nothing |
 
@@ -80,7 +78,7 @@ examples of lmms-eval, by how many use them."""
 TRIED = {
     "small model": "a small model",
     "same interface": "another small model",
-    "provider evidence": "by provider",
+    "provider": "as its provider",
     "read": "read only",
 }
 
@@ -96,7 +94,7 @@ def _counts() -> Iterator[str]:
     kinds = Counter(_first(entry).kind for entry in catalog())
     yield f"## {total} names, counted"
     yield ""
-    yield "| route | names | small model | same interface | by provider | read only |"
+    yield "| route | names | small model | same interface | as its provider | read only |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for kind, count in kinds.most_common():
         cells = [counted[kind, tried] or "" for tried in TRIED]
@@ -135,9 +133,8 @@ def _table() -> Iterator[str]:
     for entry in catalog():
         best, *others = routes_of(entry)
         more = best.note if best.kind == "none" else ", ".join(map(_with_note, others))
-        tried = "" if best.kind == "none" else TRIED[best.tried]
-        if best.tried == "provider evidence":
-            tried = provider_level(best.target)
+        tried = provider_level(best.target) if best.tried == "provider" else TRIED[best.tried]
+        tried = "" if best.kind == "none" else tried
         yield (f"| `{entry.name}` | `{entry.spec}` | {best} | {tried} | {cell(more)} | {best.source} |")
     yield ""
 

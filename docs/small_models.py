@@ -46,7 +46,7 @@ from snellen.stats.intervals import wilson  # noqa: E402
 
 FILE = Path(__file__).parent / "data" / "small_models.json"
 STORE = ROOT / "build" / "small_models.sqlite"
-SAMPLE, JUDGED, SEED = 150, 90, 39
+SAMPLE, JUDGED, SEED = 100, 96, 39
 MAX_TOKENS = 32
 """Of a verdict: a letter, a number or a sentence with one is wanted."""
 _CONTEXT = 8192

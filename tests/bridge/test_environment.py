@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_without_uv_the_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(environment, "find_program", lambda name: None)
     with pytest.raises(UsageError, match=r"made by uv, which is not installed: pip install uv; or name your own with"):
         find_python("vlmevalkit")
 
@@ -27,10 +28,21 @@ def test_what_uv_cannot_do_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> N
     def fail(*_: object) -> str:
         raise EnvironmentNotMade(NOT_LOCKED)
 
-    monkeypatch.setattr(environment.shutil, "which", lambda _: "/usr/bin/uv")
+    monkeypatch.setattr(environment, "find_program", lambda name: "/usr/bin/uv")
     monkeypatch.setattr(environment, "make_environment", fail)
     with pytest.raises(UsageError, match=r"no versions fit.*SNELLEN_VLMEVALKIT_PYTHON"):
         find_python("vlmevalkit")
+
+
+@pytest.mark.release
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("peer", "module"), [("inspect", "inspect_evals"), ("lmms-eval", "math_verify")])
+def test_the_list_of_a_tool_is_installed(monkeypatch: pytest.MonkeyPatch, peer: str, module: str) -> None:
+    """From the registry, by the uv of this environment, which need not be activated."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    python = find_python(peer)
+    assert subprocess.run([python, "-I", "-c", f"import {module}"], check=False).returncode == 0
+    assert find_python(peer) == python
 
 
 def test_an_environment_is_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -42,7 +54,7 @@ def test_an_environment_is_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         made.append(script)
         return str(python)
 
-    monkeypatch.setattr(environment.shutil, "which", lambda _: "/usr/bin/uv")
+    monkeypatch.setattr(environment, "find_program", lambda name: "/usr/bin/uv")
     monkeypatch.setattr(environment, "make_environment", make)
     assert find_python("vlmevalkit") == find_python("vlmevalkit") == str(python)
     assert len(made) == 1

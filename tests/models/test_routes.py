@@ -262,13 +262,13 @@ def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert "needs transformers before 4.50" in out
     assert "own code (internvl_chat); tried with a small model of the same layout" in out
-    assert "vllm; a server of this kind was asked" in out
+    assert "vllm; evidence: server run here" in out
     assert "ask it by" in out
     assert "snellen run -m InternVL2-8B -b BENCHMARK" in out
     assert main(["info", "CongRong-v2.0"]) == 0
     out = capsys.readouterr().out
     assert provider_level("cloudwalk") == "schema"
-    assert "API of cloudwalk; requests were compared with a published description of the API" in out
+    assert "API of cloudwalk; evidence: schema" in out
     assert main(["info", "cambrian-8b"]) == 0
     out = capsys.readouterr().out
     assert "environment (cambrian); not tried, read only; uv installs its authors' package" in out

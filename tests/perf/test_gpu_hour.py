@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +64,46 @@ def test_the_same_command_repeats_only_what_was_not_done(tmp_path: Path, monkeyp
     # Another size is another step.
     assert call(tmp_path / "out", [step("rate-a", write + " # more")], monkeypatch) == 0
     assert log.read_text() == "xxx"
+
+
+LEAVES_A_CHILD = (
+    "import subprocess, sys, time;"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(120)']);"
+    "open({file!r}, 'w').write(str(child.pid)); time.sleep(120)"
+)
+
+
+def ends(file: Path) -> bool:
+    """Whether the process whose id a file holds ends within 20 s."""
+    child = int(file.read_text())
+    for _ in range(200):
+        with suppress(psutil.NoSuchProcess):
+            if psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.1)
+                continue
+        return True
+    return False
+
+
+def test_what_a_step_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as the replicas of a model that took too long."""
+    file = tmp_path / "pid"
+    assert call(tmp_path, [step("rate-a", LEAVES_A_CHILD.format(file=str(file)), limit=5.0)], monkeypatch) == 1
+    assert states(tmp_path) == {"rate-a": "failed"}
+    assert ends(file)
+
+
+def test_no_step_outlives_a_kill(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    command = [sys.executable, "-c", LEAVES_A_CHILD.format(file=str(file))]
+    code = f"import benchmarks.gpu.__main__ as hour; hour._run({command!r}, 100)"
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    while not (file.is_file() and file.read_text()):
+        assert parent.poll() is None
+        time.sleep(0.1)
+    parent.kill()
+    parent.wait()
+    assert ends(file)
 
 
 def test_no_step_begins_after_the_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

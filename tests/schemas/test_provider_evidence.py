@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 from tests.schemas.verdicts import RECORDS, load_verdicts, records
 
+from snellen.cli.main import main
+from snellen.models.naming.catalog import catalog
+from snellen.models.naming.routes import routes_of
 from snellen.models.remote.evidence import LEVELS, load_evidence, provider_evidence, provider_level
 from snellen.models.remote.profile import profiles
+from snellen.report.documents.catalog import describe_route
 from snellen.report.documents.name_facts import facts_of_name
 
 ROOT = Path(__file__).parents[2]
@@ -73,3 +77,18 @@ def test_a_claim_without_proof_is_refused(changes: dict[str, object], sentence: 
     merge.__globals__["RECORDS"] = tmp_path
     with pytest.raises(ValueError, match=sentence):
         merge()
+
+
+def test_a_model_claims_what_the_list_of_providers_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """In both lines of `info`: that of the route and that of the evidence."""
+    assert main(["list", "providers", "--json"]) == 0
+    listed = {row["name"]: row["evidence"] for row in json.loads(capsys.readouterr().out)}
+    routes = [(entry, route) for entry in catalog() for route in routes_of(entry) if route.tried == "provider"]
+    assert {route.kind for _, route in routes} == {"api", "server"}
+    for entry, route in routes:
+        assert f"evidence: {listed[route.target]}" in describe_route(route), entry.name
+    by_api = {route.target: entry for entry, route in routes if route.kind == "api"}
+    for provider, entry in by_api.items():
+        facts = facts_of_name(entry.name)
+        assert facts["evidence"].startswith(f"{listed[provider]} "), entry.name
+        assert f"evidence: {listed[provider]}" in facts["route"], entry.name

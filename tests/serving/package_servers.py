@@ -20,6 +20,7 @@ from snellen.api import Results, evaluate
 from snellen.api.results import Run
 from snellen.engine.limits.abort import MAX_CONSECUTIVE_FAILURES
 from snellen.engine.loop.progress import NoProgress
+from snellen.engine.loop.request_broker import MAIN
 from snellen.engine.servers.process import free_port
 
 START = 280.0
@@ -123,7 +124,11 @@ class StopAt(NoProgress):
 
 
 def check_stop(run: Callable[..., Results], samples: int, total: int) -> Run:
-    """A run that Ctrl-C stops keeps what it has, and the same call asks the rest alone."""
+    """A run that Ctrl-C stops keeps what it has, and the same call asks the rest alone.
+
+    No reply comes twice; a request may be sent again. vLLM 0.32 answers 500 to a picture whose first
+    request was cancelled before its engine had it: the server's cache has it, that of the engine not.
+    """
     with pytest.raises(snellen.RunInterrupted) as caught:
         run(progress=StopAt(samples))
     stopped = next(one for one in snellen.open_runs(caught.value.run.parent) if one.path == caught.value.run)
@@ -133,8 +138,8 @@ def check_stop(run: Callable[..., Results], samples: int, total: int) -> Run:
     (whole,) = run().runs
     assert (whole.path, whole.info.status) == (stopped.path, "complete")
     assert (whole.info.counts.done, whole.info.counts.failed) == (total, 0)
-    sent = whole.info.counts.sent
-    assert sent <= total - done, f"{sent} sent of {total}, {done} of which were done"
+    spent = whole.info.spent[MAIN]
+    assert spent.answered == total, f"{spent.answered} replies to {total} questions"
     return whole
 
 

@@ -16,6 +16,7 @@ from snellen.benchmarks.declaration.peers import PEERS
 from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError, storage_errors
 from snellen.engine.servers.environment_launcher import EnvironmentNotMade, make_environment
+from snellen.engine.servers.process import find_program
 from snellen.settings import Settings
 
 LISTS = Path(__file__).with_name("environments")
@@ -48,7 +49,7 @@ def read_list(peer: str) -> EnvironmentList:
 def find_python(peer: str) -> str:
     """The Python of the tool's environment, which is made where there is none. Raises UsageError."""
     listed = read_list(peer).script()
-    uv = shutil.which("uv")
+    uv = find_program("uv")
     if uv is None:
         raise UsageError(
             f"the environment of {PEERS[peer]} is made by uv, which is not installed: pip install uv; "

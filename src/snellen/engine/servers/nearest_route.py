@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +13,7 @@ import msgspec
 
 from snellen.core.errors import UsageError
 from snellen.engine.servers.managed import ADDRESS_OPTION, OWN_CODE_OPTION, presets, server_options
+from snellen.engine.servers.process import find_program
 from snellen.models.hf.hub import fetch_config
 from snellen.models.hf.routing import NoRoute, code_needs
 from snellen.models.naming.consent import CodeOfOthers
@@ -90,13 +89,9 @@ def missing_program(route: Route, name: str) -> str:
     if route.kind == "server":
         launch = presets()[route.target]
         program = launch.command.split()[0]
-        is_here = importlib.util.find_spec(route.target) if program == "python" else _find_program(program)
+        is_here = importlib.util.find_spec(route.target) if program == "python" else find_program(program)
         return "" if is_here else launch.install
-    return "" if _find_program("uv") else "pip install uv"
-
-
-def _find_program(name: str) -> str | None:
-    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+    return "" if find_program("uv") else "pip install uv"
 
 
 def _take(route: Route, spec: str, name: str, options: Mapping[str, str]) -> NearestRoute:

@@ -255,19 +255,22 @@ def build_command(launch: Launch, model: str, port: int) -> tuple[str, ...]:
         )
     filled = {_PORT: str(port), "{host}": HOST, "{model}": model}
     if _UV in parts:
-        filled[_UV] = _find_program("uv", launch)
+        filled[_UV] = _program_path("uv", launch)
     for name, value in filled.items():
         parts = [part.replace(name, value) for part in parts]
-    return (_find_program(parts[0], launch), *parts[1:])
+    return (_program_path(parts[0], launch), *parts[1:])
 
 
-def _find_program(name: str, launch: Launch) -> str:
-    """The path of a program. `python` is this interpreter, and programs of its environment are
-    found even if the environment is not activated."""
+def find_program(name: str) -> str | None:
+    """The path of a program; those of this interpreter's environment are found even if it is not activated."""
+    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+
+
+def _program_path(name: str, launch: Launch) -> str:
+    """The path of a program to start a server with. `python` is this interpreter. Raises UsageError."""
     if name == "python":
         return sys.executable
-    environment_folder = str(Path(sys.executable).parent)
-    path = shutil.which(name) or shutil.which(name, path=environment_folder)
+    path = find_program(name)
     if path is None:
         way = (
             f"install it with: {launch.install}, or name a running server with the option base_url=http://HOST:PORT/v1"

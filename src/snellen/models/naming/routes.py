@@ -150,7 +150,7 @@ def routes_of(entry: CatalogEntry) -> tuple[Route, ...]:
         return checkpoint_routes(entry.id)
     if entry.provider == "diffusers":
         return (Route("pipeline", entry.id, "same interface", "diffusers"),)
-    return (Route("api", entry.provider, "provider evidence", entry.sources["names"]),)
+    return (Route("api", entry.provider, "provider", entry.sources["names"]),)
 
 
 def checkpoint_routes(id: str) -> tuple[Route, ...]:
@@ -199,7 +199,7 @@ def layout_routes(type: str, id: str = "") -> Iterator[Route]:
     architecture = layout.architecture if layout else lists.pictures.get(type) or lists.text.get(type)
     servers = [name for name in SERVERS if is_served(name, architecture or "")]
     for server in servers:
-        yield Route("server", server, "provider evidence", server)
+        yield Route("server", server, "provider", server)
     environment = environment_of(id, type)
     if environment:
         recipe = environment_recipes()[environment]

@@ -114,13 +114,6 @@ _TRIED = {
     "same interface": "the interface was tried with another small model",
     "read": "not tried, read only",
 }
-_COMPARED = {
-    "server run here": "a server of this kind was asked",
-    "client": "requests were compared with the provider's own client",
-    "schema": "requests were compared with a published description of the API",
-    "docs only": _TRIED["read"],
-}
-"""What the level of evidence of a provider means for a route to it."""
 
 
 def describe_route(route: Route) -> str:
@@ -128,8 +121,7 @@ def describe_route(route: Route) -> str:
     if route.kind == "none":
         return f"none: {route.note} [{route.source}]"
     note = f"; {route.note}" if route.note else ""
-    by_provider = route.tried == "provider evidence"
-    tried = _COMPARED[provider_level(route.target)] if by_provider else _TRIED[route.tried]
+    tried = f"evidence: {provider_level(route.target)}" if route.tried == "provider" else _TRIED[route.tried]
     return f"{route}; {tried}{note} [{route.source}]"
 
 

@@ -13,10 +13,9 @@ import msgspec
 _FILE = "adapters.toml"
 
 PictureForm = Literal["tiles", "messages", "list", "files"]
-Tried = Literal["small model", "same interface", "provider evidence", "read"]
+Tried = Literal["small model", "same interface", "provider", "read"]
 """What was tried on the machine of the developers: a model with random weights and the same layout;
-another model by the same interface; what `models.remote.evidence` says of the provider; nothing but
-reading."""
+another model by the same interface; what the evidence of its provider says; nothing but reading."""
 
 
 class CodeAdapter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
