@@ -69,6 +69,11 @@ def picture(text: str) -> Any:
     return Image.open(io.BytesIO(base64.b64decode(text)))
 
 
+def mask_of(row: Row) -> Any:
+    """The second picture of a row."""
+    return picture(json.loads(row["cells"]["image"])[1])
+
+
 def _nothing(results: Sequence[Any]) -> dict[str, float]:
     return {}
 
@@ -186,7 +191,7 @@ def refspatial(arguments: Mapping[str, Any]) -> Any:
     names = names_of(source("RoboRefer", "Evaluation", "summarize_acc.py"), "summarize")
 
     def score(row: Row) -> tuple[float, Any]:
-        names["Image"] = types.SimpleNamespace(open=lambda path: picture(row["cells"]["mask"]))
+        names["Image"] = types.SimpleNamespace(open=lambda path: mask_of(row))
         names["tqdm"] = lambda answers: answers
         names["os"] = types.SimpleNamespace(path=types.SimpleNamespace(join=lambda *parts: ""))
         answer = {"mask_path": "", "text": row["reply"], "question_id": row["id"]}
@@ -209,7 +214,7 @@ def _masked(task: str, function: str, key: str) -> Any:
 
     def score(row: Row) -> tuple[float, Any]:
         doc = {"suffix": "", "prompt": "", "object": "", "id": row["id"], "question_id": row["id"], **row["cells"]}
-        doc["mask"] = picture(row["cells"]["mask"])
+        doc["mask"] = mask_of(row)
         result = getattr(module, function)(doc, [row["reply"]])[key]
         return float(result["accuracy"]), result
 
@@ -227,7 +232,7 @@ def where2place(arguments: Mapping[str, Any]) -> Any:
         with tempfile.TemporaryDirectory() as home:
             folder, said = Path(home), io.StringIO()
             (folder / "masks").mkdir()
-            (folder / "masks" / "00.jpg").write_bytes(base64.b64decode(row["cells"]["mask"]))
+            (folder / "masks" / "00.jpg").write_bytes(base64.b64decode(json.loads(row["cells"]["image"])[1]))
             (folder / "point_questions.jsonl").write_text('{"question_id": 0}\n', encoding="utf-8")
             answers = folder / "answers.jsonl"
             answers.write_text(json.dumps({"text": row["reply"]}) + "\n", encoding="utf-8")

@@ -1,0 +1,256 @@
+"""Benchmarks whose answers are places, by their authors' scorers and those of other tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.differential.oracle_list import LMMS_EVAL, VLMEVALKIT
+from tests.differential.sets import Oracle, Spec
+from tests.differential.styles_places import (
+    TARGETS,
+    box_cases,
+    mask_png,
+    place_cases,
+    span_cases,
+)
+
+Numbers = Sequence[float]
+_SMALL = ((64, 48), (48, 64), (100, 80))
+
+
+def _oracle(repository: str, commit: str, licence: str) -> Oracle:
+    return Oracle("places", repository, commit, licence, repository.partition("/")[2])
+
+
+_LMMS = Oracle("places", LMMS_EVAL.repository, LMMS_EVAL.commit, LMMS_EVAL.licence, LMMS_EVAL.checkout)
+_VLMEVALKIT = Oracle(
+    "vlmevalkit_places", VLMEVALKIT.repository, VLMEVALKIT.commit, VLMEVALKIT.licence, VLMEVALKIT.checkout
+)
+_ROBOREFER = _oracle("Zhoues/RoboRefer", "d97a995ad28376720a4c8beb64915c58ed16c844", "Apache-2.0")
+_ROBOPOINT = _oracle("wentaoyuan/RoboPoint", "adbee8db06dcd9e12ac1f2f35bd280979ad5d4a5", "Apache-2.0")
+_ROBOSPATIAL = _oracle("chanhee-luke/RoboSpatial-Eval", "19f04a5d2290d496ec7bed509346d8a0b661a57d", "none stated")
+_TIMELENS = _oracle("TencentARC/TimeLens", "5d90c067246ddb11db3203adbb0085bdc48d9e5e", "BSD-3-Clause")
+_GROUNDINGME = _oracle("lirang04/GroundingME", "aeb824e0bdd526d944b3fbb7456f503e5391f575", "none stated")
+_MOLMO = _oracle("allenai/molmo", "793fa387edfd6fd0f5b21eb8e0a7620a1f3799e1", "Apache-2.0")
+
+
+def _pixels(box: Numbers, width: int, height: int) -> list[float]:
+    return [round(side * (height if place % 2 else width), 2) for place, side in enumerate(box)]
+
+
+def _empty_picture(width: int, height: int) -> str:
+    return mask_png(width, height, ())
+
+
+def _refcoco(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
+    splits = ("RefCOCO val", "RefCOCO test-A", "RefCOCO+ test-B", "RefCOCOg test")
+    asked = "Please provide the bounding box coordinate of the region this sentence describes: <ref>black dog</ref>"
+    return {
+        "image": _empty_picture(width, height),
+        "question": asked,
+        "answer": "[" + ", ".join(f"{side:.6f}" for side in right[0]) + "]",
+        "category": splits[number % len(splits)],
+    }
+
+
+def _osworld(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
+    left, top, end, bottom = _pixels(right[0], width, height)
+    kind = ("bbox", "polygon", "bbox", "polygon", "refusal")[number % 5]
+    if kind == "bbox":
+        numbers = [left, top, round(end - left, 2), round(bottom - top, 2)]
+    else:
+        numbers = [left, top, end, top, end, bottom, (left + end) / 2, bottom + 3, left, bottom]
+    return {
+        "image": _empty_picture(width, height),
+        "instruction": "open the filter function",
+        "box_type": kind,
+        "box_coordinates": json.dumps([-1, -1, -1, -1] if kind == "refusal" else numbers),
+        "image_size": json.dumps([width, height]),
+    }
+
+
+def _masked(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
+    mask = mask_png(width, height, tuple(map(tuple, right)))
+    asked = "Please point out the free space left of the cup."
+    return {
+        "image": json.dumps([_empty_picture(width, height), mask]),
+        "question": asked,
+        "prompt": asked,
+        "step": number % 4 + 1,
+    }
+
+
+def _described(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
+    kinds = (("Discriminative", "Text"), ("Spatial", "Counting"), ("Limited", "Small"), ("Rejection", "State"))
+    kind, detail = kinds[number % len(kinds)]
+    box = [round(side) for side in _pixels(right[0], width, height)]
+    return {
+        "image": _empty_picture(width, height),
+        "description": "the smaller boat, whose flag is torn",
+        "question": "the smaller boat, whose flag is torn",
+        "bbox": json.dumps(box),
+        "answer": json.dumps(box),
+        "width": width,
+        "height": height,
+        "subtask_l1": kind,
+        "subtask_l2": detail,
+    }
+
+
+def _charades(number: int, start: float, end: float) -> Mapping[str, Any]:
+    return {"video": f"{number}.mp4", "caption": "a person opens a door", "timestamp": json.dumps([start, end])}
+
+
+def _timelens(number: int, start: float, end: float) -> Mapping[str, Any]:
+    video = f"charades/{number}.mp4"
+    return {"video_path": video, "query": "a person opens a door", "span": json.dumps([[start, end]])}
+
+
+def _parts(number: int) -> tuple[Numbers, ...]:
+    return TARGETS[number % 3 : number % 3 + 1 + number % 2]
+
+
+_SPAN_METRICS = {"iou": "miou", "r1@0.3": "iou3", "r1@0.5": "iou5", "r1@0.7": "iou7"}
+_REFCOCO_SPLITS = {
+    "category/RefCOCO val": "RefCOCO_val/Precision@1",
+    "category/RefCOCO+ test-B": "RefCOCO+_testB/Precision@1",
+    "category/RefCOCOg test": "RefCOCOg_test/Precision@1",
+}
+
+SPECS = (
+    Spec(
+        name="refcoco.vlmevalkit",
+        benchmark="refcoco",
+        rule="vlmevalkit",
+        oracle=_VLMEVALKIT,
+        path="vlmeval/dataset/refcoco.py, RefCOCODataset.evaluate",
+        cases=box_cases(_refcoco),
+        arguments={"dataset": "RefCOCO"},
+        metrics={"mean_of_splits": "Average/Precision@1", **_REFCOCO_SPLITS},
+    ),
+    Spec(
+        name="refcoco.lmms-eval",
+        benchmark="refcoco",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/refcoco/utils_rec.py, refcoco_bbox_rec_process_result",
+        cases=box_cases(_refcoco),
+        arguments={"scorer": "refcoco_rec"},
+        metrics={"iou@0.5": "ACC@0.5", "iou": "IoU", "iou@0.7": "ACC@0.7"},
+    ),
+    Spec(
+        name="osworld-g.lmms-eval",
+        benchmark="osworld-g",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/osworld_g/utils.py, osworld_g_process_results",
+        cases=place_cases(_osworld),
+        arguments={"scorer": "osworld_g"},
+        metrics={
+            "accuracy": "acc",
+            "box_type/bbox": "bbox_acc",
+            "box_type/polygon": "polygon_acc",
+            "box_type/refusal": "refusal_acc",
+        },
+    ),
+    Spec(
+        name="charades-sta.lmms-eval",
+        benchmark="charades-sta",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/charades_sta/utils.py, _temporal_grounding_compute_metrics",
+        cases=span_cases(_charades),
+        arguments={"scorer": "charades"},
+        metrics=_SPAN_METRICS,
+    ),
+    Spec(
+        name="timelens-bench.authors",
+        benchmark="timelens-bench",
+        rule="official",
+        oracle=_TIMELENS,
+        path="evaluation/compute_metrics.py",
+        cases=span_cases(_timelens),
+        arguments={"scorer": "timelens"},
+        metrics={"iou": "mIOU", "r1@0.3": "IOU 0.3", "r1@0.5": "IOU 0.5", "r1@0.7": "IOU 0.7"},
+    ),
+    Spec(
+        name="timelens-bench.lmms-eval",
+        benchmark="timelens-bench",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/timelens/utils.py, _timelens_compute_metrics",
+        cases=span_cases(_timelens),
+        arguments={"scorer": "timelens_lmms"},
+        metrics=_SPAN_METRICS,
+    ),
+    Spec(
+        name="refspatial-bench.authors",
+        benchmark="refspatial-bench",
+        rule="official",
+        oracle=_ROBOREFER,
+        path="Evaluation/summarize_acc.py, compute_accuracy with text2pts",
+        cases=place_cases(_masked, pictures=_SMALL, targets=_parts),
+        arguments={"scorer": "refspatial", "groups": ["step"]},
+        metrics={"inside": "mean", "step/1": "step/1", "step/4": "step/4"},
+    ),
+    Spec(
+        name="refspatial-bench.lmms-eval",
+        benchmark="refspatial-bench",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/refspatial/utils.py, refspatial_process_results",
+        cases=place_cases(_masked, pictures=_SMALL, targets=_parts),
+        arguments={"scorer": "refspatial_lmms"},
+        metrics={"inside": "refspatial_acc"},
+    ),
+    Spec(
+        name="where2place.authors",
+        benchmark="where2place",
+        rule="official",
+        oracle=_ROBOPOINT,
+        path="robopoint/eval/summarize_vqa.py",
+        cases=place_cases(_masked, pictures=((640, 480),), targets=_parts),
+        arguments={"scorer": "where2place"},
+        metrics={"inside": "mean"},
+    ),
+    Spec(
+        name="where2place.lmms-eval",
+        benchmark="where2place",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/where2place/utils.py, where2place_process_results",
+        cases=place_cases(_masked, pictures=((640, 480), (100, 80)), targets=_parts),
+        arguments={"scorer": "where2place_lmms"},
+        metrics={"inside": "where2place_acc"},
+    ),
+    Spec(
+        name="groundingme.authors",
+        benchmark="groundingme",
+        rule="official",
+        oracle=_GROUNDINGME,
+        path="evaluate.py, evaluate_sample",
+        cases=box_cases(_described),
+        arguments={"scorer": "groundingme"},
+        metrics={
+            "acc@0.5": "ACC@0.5",
+            "subtask_l1/Spatial": "Spatial_ACC@0.5",
+            "subtask_l1/Rejection": "Rejection_ACC@0.5",
+        },
+    ),
+    Spec(
+        name="groundingme.vlmevalkit",
+        benchmark="groundingme",
+        rule="vlmevalkit",
+        oracle=_VLMEVALKIT,
+        path="vlmeval/dataset/groundingme.py, GroundingME.evaluate",
+        cases=box_cases(_described),
+        arguments={"dataset": "GroundingME"},
+        metrics={
+            "acc@0.5": "ACC@0.5",
+            "subtask_l1/Spatial": "Spatial_ACC@0.5",
+            "subtask_l1/Rejection": "Rejection_ACC@0.5",
+        },
+    ),
+)
