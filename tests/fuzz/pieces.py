@@ -240,7 +240,33 @@ ODD = (
     "、",
     "“A”",
 )
-PIECES = (*LABELS, *ANNOUNCED, *TAGS, *BOXES, *JSON, *NUMBERS, *ODD)
+PLACES = (
+    '{"bbox_2d": [100, 200, 300, 400], "label": "cat"}',
+    '"box_2d": [',
+    "[1, 2, 3, 4]",
+    "(10, 20)",
+    "(1e999, NaN)",
+    "<box>",
+    "</box>",
+    "<ref>cat</ref>",
+    "<|box_start|>",
+    "<|box_end|>",
+    "<loc0123>",
+    "<loc_12>",
+    '<point x="10.5" y="',
+    '<points coords="1 1 100 200',
+    "<bbox>1 2 3 4</bbox>",
+    "click(start_box='",
+    "x=10, y=20",
+    '"x_min": 0.1, ',
+    "12.5 - 20.3 seconds",
+    "0:12",
+    "00:01:05.2",
+    "from 1 to ",
+    "frame 3",
+    "1m30s",
+)
+PIECES = (*PLACES, *LABELS, *ANNOUNCED, *TAGS, *BOXES, *JSON, *NUMBERS, *ODD)
 WORDS = tuple(piece.encode("utf-8", "surrogatepass") for piece in PIECES)
 """For `Target.words`."""
 
@@ -317,6 +343,21 @@ LOOPS = (
     "/",
     ":",
     "-",
+    "[1,2,3,4],",
+    '{"bbox_2d": [1,2,3,4], "label": "',
+    "<ref>a</ref><box>",
+    "(1,2)",
+    "<loc0123>",
+    '<point x="1" y="2">',
+    'x1="1" y1="2" ',
+    "x=1, y=2 ",
+    "1 - 2 s ",
+    "0:12",
+    "1m",
+    "frame ",
+    '"label": "',
+    "x   ",
+    "no such ",
 )
 """Phrases that a model in a loop repeats to its token limit."""
 

@@ -19,6 +19,8 @@ from snellen.benchmarks.open_answers.mega_bench.grading.metrics import LATEX_MET
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import PARSERS, parse_reply
 from snellen.benchmarks.perception import spatial457
 from snellen.core.output import ParsedAnswer
+from snellen.core.place import Space
+from snellen.core.sample import Sample
 from snellen.extract import (
     choice,
     clean,
@@ -28,11 +30,11 @@ from snellen.extract import (
     numbers,
     open_text,
     orders,
-    points,
     quotes,
     verdicts,
     yes_no,
 )
+from snellen.extract.places.read import parse_places
 from snellen.extract.published import (
     first_capital,
     lmms_eval,
@@ -119,6 +121,7 @@ CHOICES |= {
         vlmevalkit_own.bracket_parser,
     )
 }
+_PLACE = Sample("1", "place", "Where?", extent=(640, 480))
 WORDS_READ: dict[str, Read] = {
     "parse_multi_label": lambda reply: multi_label.parse_multi_label(reply, "ABCD"),
     "parse_yes_no": yes_no.parse_yes_no,
@@ -133,7 +136,11 @@ WORDS_READ: dict[str, Read] = {
     ),
     "sentences_by_name": tempcompass.sentences_by_name,
     "parse_open": open_text.parse_open,
-    "parse_point": points.parse_point,
+    "parse_places": lambda reply: [
+        parse_places(reply, stop, _PLACE, shape=shape, count=count, space=space)
+        for shape, stop in (("box", "stop"), ("point", "length"), ("span", "stop"))
+        for count, space in ((1, Space("thousandths")), (None, Space("pixels", "yx", "centre-size")))
+    ],
     "find_order_vlmevalkit": orders.find_order_vlmevalkit,
     "parse_final": open_text.parse_final,
     "parse_whole": open_text.parse_whole,
@@ -359,6 +366,9 @@ _SEEDS = (
     b"Score: 1.0\nRating: [[5]]",
     b"1,200.50 dollars",
     b"['a', '1.5']",
+    b'[{"bbox_2d": [1, 2, 3, 4], "label": "cat"}]',
+    b"<ref>cat</ref><box>(1,2),(3,4)</box>",
+    b"from 0:12 to 20.3 seconds",
 )
 TARGETS: tuple[Target, ...] = tuple(
     Target(name, _all(readers), _SEEDS, WORDS, (), functions=len(readers), made=encoded_reply)

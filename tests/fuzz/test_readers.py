@@ -169,7 +169,8 @@ def test_replies_of_pieces_are_read(family: str) -> None:
 def test_every_reader_is_there() -> None:
     """Public functions of snellen.extract that are given a reply are in the table."""
     told = {name.split()[0] for readers in FAMILIES.values() for name in readers}
-    for path in Path(snellen.extract.__file__).parent.glob("*.py"):
+    folder = Path(snellen.extract.__file__).parent
+    for path in (*folder.glob("*.py"), *folder.glob("places/*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.args.args[:1]:
                 reads = node.args.args[0].arg == "reply" and not node.name.startswith("_")

@@ -34,6 +34,8 @@ _SCAN = 0xDA
 """Marker of a JPEG scan (ISO/IEC 10918-1, table B.1)."""
 _ANY_LENGTH = (0xC4, 0xDD, 0xFE)
 """Markers of Huffman tables, restart intervals and comments, which Pillow opens as they are."""
+_ORIENTATION, _FIRST_TURNED = 0x0112, 5
+"""EXIF's tag of the orientation, whose values from this one on lay the picture on its side."""
 _FRAMES = (0xC0, 0xC1, 0xC2)
 """Markers of baseline, extended and progressive JPEG frames."""
 
@@ -219,6 +221,17 @@ def image_size(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[int, int]:
     """Width and height in pixels, from the header. Raises MediaError."""
     header = image_header(data, max_pixels)
     return header.width, header.height
+
+
+def upright_size(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[int, int]:
+    """Width and height in pixels as `decode_image` gives them, upright by the EXIF orientation, from
+    the header. Raises MediaError."""
+    try:
+        with open_image(data, max_pixels) as image:
+            is_turned = image.getexif().get(_ORIENTATION, 1) >= _FIRST_TURNED
+            return (image.height, image.width) if is_turned else image.size
+    except decode_errors() as error:
+        raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
 
 
 def open_image(data: bytes, max_pixels: int) -> ImageFile:

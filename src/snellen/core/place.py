@@ -8,7 +8,8 @@ that a record needs nothing else to be scored and drawn again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -86,10 +87,12 @@ def load_places(text: str) -> Places:
 Unit = Literal["pixels", "sent-pixels", "fractions", "percent", "thousandths", "bins"]
 """`pixels`: of the original picture; `sent-pixels`: of the picture as the model saw it, after
 resizing; fractions, percent and thousandths run over its width and height; `bins` are the 1,024
-location tokens of PaliGemma and Florence-2."""
+location tokens of PaliGemma (Florence-2 has 1,000, which are thousandths)."""
 Order = Literal["xy", "yx"]
 BoxForm = Literal["corners", "centre-size", "corner-size"]
 _RANGES: dict[str, float] = {"fractions": 1.0, "percent": 100.0, "thousandths": 1000.0, "bins": 1024.0}
+_DIGITS: dict[str, int] = {"fractions": 3, "percent": 1}
+"""Digits behind the point in which models write places; of other units none."""
 
 
 class Space(Struct, frozen=True):
@@ -160,16 +163,45 @@ class Space(Struct, frozen=True):
         return extent[0] / whole, extent[1] / whole
 
 
+def all_spaces() -> Iterator[Space]:
+    """Every coordinate space, the plain ones of each unit first."""
+    for order, form, unit in product(get_args(Order), get_args(BoxForm), get_args(Unit)):
+        yield Space(unit, order, form)
+
+
 def parse_space(name: str) -> Space:
     """The space of a name: a unit, then `-yx` where the vertical coordinate comes first, then
     `-centre-size` or `-corner-size` where boxes are not two corners. Raises UsageError."""
-    for unit in sorted(get_args(Unit), key=len, reverse=True):
-        for order in get_args(Order):
-            for form in get_args(BoxForm):
-                space = Space(unit, order, form)
-                if space.name == name:
-                    return space
+    for space in all_spaces():
+        if space.name == name:
+            return space
     raise UsageError(
         f"{name!r} is no coordinate space; expected one of {', '.join(get_args(Unit))}, "
         "then -yx where y comes first, then -centre-size or -corner-size where boxes are not two corners"
     )
+
+
+def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
+    """The places as a reply in a coordinate space: JSON of one place, of a list of places, or of
+    objects with labels. Numbers are `exact`, or have as many digits as models write in the space.
+    Raises DataError if the space needs a size that is unknown."""
+    extent = places.extent
+    written: list[object] = [space.write_box(box, extent, extent) for box in places.boxes]
+    written += [space.write_point(point, extent, extent) for point in places.points]
+    written += [[space.write_point(point, extent, extent) for point in polygon] for polygon in places.polygons]
+    written += [{"size": (mask.height, mask.width), "counts": mask.runs} for mask in places.masks]
+    written += places.spans
+    if not exact:
+        digits = 1 if places.spans else _DIGITS.get(space.unit, 0)
+        written = [_round_numbers(place, digits) for place in written]
+    if places.labels:
+        key = "point_2d" if places.points else "bbox_2d"
+        written = [{key: place, "label": label} for place, label in zip(written, places.labels, strict=True)]
+    alone = len(written) == 1 and not places.labels
+    return msgspec.json.encode(written[0] if alone else written).decode()
+
+
+def _round_numbers(place: object, digits: int) -> object:
+    if isinstance(place, Sequence):
+        return [_round_numbers(one, digits) for one in place]
+    return (round(place, digits) if digits else round(place)) if isinstance(place, float) else place

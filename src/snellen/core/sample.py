@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from snellen.core.media import MediaKind, Source
-from snellen.core.place import Box
+from snellen.core.place import Box, Space, load_places, parse_space, write_places
 
 OriginKind = Literal["published", "custom", "unverified", "own", "predictions"]
 """`published`: the file (by its checksum), the data set of the hub, or the data of this package;
@@ -123,6 +123,8 @@ class Sample(Struct, frozen=True, gc=False):
     extent: tuple[float, ...] = ()
     """`Places.extent` of its answers: width and height of the first picture, or the duration of the
     video; empty if unknown or if it asks for no place."""
+    space: str = ""
+    """Name of the coordinate space in which it asks for a place (`core.place.parse_space`)."""
     metadata: Mapping[str, str] = {}
     """Cells of the user's data that are neither asked nor scored, by column."""
     unit: str = ""
@@ -132,3 +134,11 @@ class Sample(Struct, frozen=True, gc=False):
     def sources(self) -> dict[str, Source]:
         """Locations of the media, by digest."""
         return {ref.digest: ref.source for ref in self.media}
+
+    def written_gold(self, gold: str, *, exact: bool = True) -> str:
+        """A gold answer as a model is to write it: a place in the space that is asked for
+        (`core.place.write_places`)."""
+        if self.kind != "place":
+            return gold
+        space = parse_space(self.space) if self.space else Space()
+        return write_places(load_places(gold), space, exact=exact)

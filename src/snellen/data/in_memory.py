@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 from uuid import uuid4
 
 from snellen.core.errors import DataError, StorageError, UsageError
@@ -33,7 +33,7 @@ _BATCH = 256
 _ROW_GROUP = 64
 """Rows of a row group: an image is read with all images of its group."""
 
-QuestionKind = Literal["choice", "yes_no", "open"]
+QuestionKind = Literal["choice", "yes_no", "open", "box", "point", "span"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,9 @@ class Data:
         is_text = isinstance(self.name, str) and bool(self.name)
         if not is_text or self.name != Path(self.name).name or self.name.startswith("."):
             raise UsageError(f"data cannot be called {self.name!r}; expected a name such as 'shapes'")
-        if self.kind not in (None, "choice", "yes_no", "open"):
-            raise UsageError(f"kind is {self.kind!r}; expected 'choice', 'yes_no' or 'open'")
+        if self.kind not in (None, *get_args(QuestionKind)):
+            kinds = ", ".join(map(repr, get_args(QuestionKind)))
+            raise UsageError(f"kind is {self.kind!r}; expected one of {kinds}")
         if not isinstance(self.columns, Mapping):
             raise UsageError(
                 f"columns are of type {type(self.columns).__name__}; expected our name to yours, "

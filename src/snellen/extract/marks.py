@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from snellen.core import lazy_re as re
-from snellen.core.output import Answer, ParsedAnswer
+from snellen.core.output import Answer, Misplaced, ParsedAnswer
 from snellen.extract.clean import contains_any
 
 
@@ -209,7 +209,7 @@ def find_conclusion(reply: str) -> Conclusion | None:
 
 def shift_span(answer: Answer, offset: int) -> Answer:
     """Move the span of an answer that was parsed from a part of a reply, `offset` characters in."""
-    if not isinstance(answer, ParsedAnswer):
+    if not isinstance(answer, ParsedAnswer | Misplaced):
         return answer
     span = answer.span and (answer.span[0] + offset, answer.span[1] + offset)
     return msgspec.structs.replace(answer, rule=f"conclusion: {answer.rule}", span=span)

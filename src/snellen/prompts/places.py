@@ -17,13 +17,14 @@ _FORMS = {
     "centre-size": ", where x and y are the centre of the box",
     "corner-size": ", where x and y are its upper left corner",
 }
+_PIXELS = "x and y are pixels of the picture, from its left and upper edge"
 _UNITS = {
-    "pixels": "coordinates are pixels of the picture, from its left and upper edge",
-    "sent-pixels": "coordinates are pixels of the picture, from its left and upper edge",
-    "fractions": "coordinates are fractions of the picture's width and height, between 0 and 1",
-    "percent": "coordinates are percent of the picture's width and height, between 0 and 100",
-    "thousandths": "coordinates run from 0 to 1000 over the picture's width and height",
-    "bins": "coordinates run from 0 to 1023 over the picture's width and height",
+    "pixels": _PIXELS,
+    "sent-pixels": _PIXELS,
+    "fractions": "x and y are fractions of the picture's width and height, between 0 and 1",
+    "percent": "x and y are percent of the picture's width and height, between 0 and 100",
+    "thousandths": "x and y run from 0 to 1000 over the picture's width and height",
+    "bins": "x and y run from 0 to 1023 over the picture's width and height",
 }
 _TIMES = {
     "seconds": "times are in seconds",
@@ -32,6 +33,11 @@ _TIMES = {
 }
 _NAMES: dict[PlaceShape, str] = {"box": "the bounding box", "point": "the point", "span": "the span of time"}
 _PLURALS: dict[PlaceShape, str] = {"box": "bounding boxes", "point": "points", "span": "spans of time"}
+
+
+def describe_space(coordinates: str) -> str:
+    """What x and y are in a coordinate space, by its name. Raises UsageError for an unknown one."""
+    return _UNITS[parse_space(coordinates).unit]
 
 
 def place_instruction(
@@ -47,7 +53,7 @@ def place_instruction(
         space = parse_space(coordinates)
         names = _NUMBERS[space.form, space.order] if shape == "box" else tuple(space.order)
         form = f"[{', '.join(names)}]"
-        explained = f"{_FORMS[space.form] if shape == 'box' else ''}; {_UNITS[space.unit]}"
+        explained = f"{_FORMS[space.form] if shape == 'box' else ''}; {describe_space(coordinates)}"
     if count == 1:
         return f"Answer with {_NAMES[shape]} alone, as {form}{explained}."
     if labels and shape != "span":

@@ -17,6 +17,7 @@ from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 
 CHAIN_OF_THOUGHT = "chain-of-thought"
 _SHORT_DIGEST_LENGTH = 12
+_STEPS_TO_PLACE = 'Think step by step first, and begin the line with your answer with "Answer:".'
 
 
 class StoredTemplate(NamedTuple):
@@ -58,7 +59,10 @@ def load_template(name: str) -> StoredTemplate:
 def with_chain_of_thought(template: PromptTemplate) -> PromptTemplate:
     """The template with closing lines that ask for a chain of thought and a conclusion."""
     steps = load_template(CHAIN_OF_THOUGHT).template
-    return replace(template, choose=steps.choose, yes_no=steps.yes_no, open=steps.open, chinese=None, steps=True)
+    place = template.place and f"{template.place} {_STEPS_TO_PLACE}"
+    return replace(
+        template, choose=steps.choose, yes_no=steps.yes_no, open=steps.open, place=place, chinese=None, steps=True
+    )
 
 
 @functools.cache

@@ -295,7 +295,8 @@ def _bounds(records: Sequence[Record]) -> Bounds:
 
 
 CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = ("chance", "chance_same_text", "chance_same_letter", "frequent")
-GUESSES = (CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT)
+CENTRE_PLACE, WHOLE_PICTURE = ("centre_place", "whole_picture")
+GUESSES = (CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT, CENTRE_PLACE, WHOLE_PICTURE)
 """Names of the metrics that describe guessing and not the model."""
 SPLITS = 20
 """Random halves over which the most frequent label is averaged."""
@@ -303,14 +304,14 @@ SPLITS = 20
 
 def guess_metrics(records: Sequence[Record]) -> dict[str, Metric]:
     """Expected scores of guessing, in percent, over all `records`; an open question is never
-    guessed right.
+    guessed right, nor is a place (whose baselines are in `scoring.places.baselines`).
 
     `chance` guesses uniformly, anew in each pass. If questions are asked in rotations,
     `chance_same_text` keeps the text it drew and `chance_same_letter` the letter, through all
     passes; otherwise `frequent` is the score of always giving the most frequent label of each kind
     of question. Empty without gold answers; no chance level if options are unknown.
     """
-    closed = [record for record in records if record.kind != "open" and record.gold]
+    closed = [record for record in records if record.kind in ("choice", "yes_no") and record.gold]
     if not closed:
         return {}
     n = len(records)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.scoring.box_overlap import iou
+from snellen.scoring.places.overlap import box_iou
 from snellen_curate.metadata.distractors import OptionFilter, choose_options
 from snellen_curate.metadata.draw import (
     AnswerFrequencies,
@@ -313,7 +313,7 @@ def test_absent_labels_are_asked_for_as_often_as_present_ones() -> None:
     ],
 )
 def test_iou_by_hand(one: tuple[float, ...], other: tuple[float, ...], overlap: float) -> None:
-    assert iou(one, other) == pytest.approx(overlap)
+    assert box_iou(one, other) == pytest.approx(overlap)
 
 
 def right_boxes(number: int, seed: int) -> list[Corners]:
@@ -344,7 +344,7 @@ def test_boxes_stay_in_bounds(number: int) -> None:
             assert 0 <= box[1] < box[3] <= 480
             assert all(number == round(number) for number in box)
             others = (gold, other, *wrong[:place])
-            assert all(iou(box, each) <= settings.max_iou for each in others)
+            assert all(box_iou(box, each) <= settings.max_iou for each in others)
     assert made >= 0.7 * number
 
 

@@ -235,7 +235,8 @@ def _read_samples(declaration: Declaration, options: Options, rows: Iterable[Row
     adjust = compose_adjustments(declaration.scoring.adjust, declaration.adjust)
     if isinstance(declaration.data, UserFile) and isinstance(rows, DataTable):
         units = declaration.parameters.get(UNIT, "").split("+")
-        used = (*declaration.group_by, *units, *reply_columns(rows))
+        place = getattr(declaration.scoring, "place", None)
+        used = (*declaration.group_by, *units, *reply_columns(rows), *(place.columns() if place else ()))
         adjust = compose_adjustments(adjust, keep_other_columns(rows.columns, used))
     kept = rows if keep_row is None else filter(keep_row, rows)
     if declaration.samples is not None:

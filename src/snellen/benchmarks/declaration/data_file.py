@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,10 @@ from pathlib import Path
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.own_places import mark_place, own_place_rules
+from snellen.benchmarks.declaration.places import add_gold, place_rules
 from snellen.benchmarks.declaration.published import absolute_path, with_origin
+from snellen.benchmarks.declaration.rows import compose_adjustments
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.declaration.units import (
     HEADLINE,
@@ -30,12 +34,15 @@ from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.sample import Origin
-from snellen.data.columns import canonical_keys, is_video_column
+from snellen.data.columns import canonical_keys, gold_column, is_video_column
 from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
+from snellen.scoring.places.run_metrics import metric_of_one
 
 VERSION = "5"
+SCORE = "score"
+"""Name of the mean over questions of which some ask for places and others do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +109,13 @@ def is_data_set_folder(path: str) -> bool:
 
 
 def adapt_to_columns(data: UserFile, declaration: Declaration, variant: Variant) -> Declaration:
-    """The declaration with the units and the videos that the columns of the data name."""
+    """The declaration with the places, the units and the videos that the columns of the data name."""
     columns = data.columns_of(variant)
+    declaration = _adapt_to_places(data, declaration, variant)
     if unit_column(columns):
         declaration = replace(
             declaration,
-            adjust=add_units(columns),
+            adjust=compose_adjustments(declaration.adjust, add_units(columns)),
             headline=Headline(name=HEADLINE, summarise=partial(summarise_units, HEADLINE), sums=unit_sums),
             parameters={**declaration.parameters, UNIT: columns[UNIT]},
         )
@@ -118,6 +126,28 @@ def adapt_to_columns(data: UserFile, declaration: Declaration, variant: Variant)
         template=declaration.template or VIDEO_TEMPLATE,
         video=Video(defaults={SUBTITLE_TIMES: "off"}, in_every_question=False, search_cache=False),
     )
+
+
+def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant) -> Declaration:
+    """The declaration with what the table asks of places, unless it says that itself."""
+    scoring = declaration.scoring
+    if not isinstance(scoring, RuleScoring):
+        return declaration
+    rules = scoring.place
+    if rules is None and declaration.kind is None:
+        with suppress(SnellenError):  # raised again when the table is opened to be read
+            table = data.table(variant)
+            rules = own_place_rules(table.columns, table)
+        if rules is not None:
+            is_all = gold_column(table.columns) is None
+            metric = metric_of_one(rules.headline) if is_all else SCORE
+            scoring = replace(
+                scoring, place=rules, metric=metric, rules=place_rules(rules) if is_all else scoring.rules
+            )
+            declaration = replace(declaration, scoring=scoring, adjust_row=mark_place(rules))
+    if rules is None:
+        return declaration
+    return replace(declaration, adjust=compose_adjustments(declaration.adjust, partial(add_gold, rules)))
 
 
 def _has_videos(data: UserFile, variant: Variant) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from snellen.benchmarks.declaration.places import PlaceRules
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS
 from snellen.benchmarks.protocol.flows import Circular
 from snellen.core.errors import DataError
@@ -48,6 +49,8 @@ class DescribedBenchmark(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """What the mean is called; empty: as the metric."""
     circular: Circular = "off"
     prompt: TemplateStrings = TemplateStrings()
+    place: PlaceRules | None = None
+    """What it asks of places, where all its questions are of the kind `place`."""
 
 
 _Described = TypeVar("_Described", bound=DescribedBenchmark)
@@ -56,8 +59,16 @@ _Described = TypeVar("_Described", bound=DescribedBenchmark)
 def read_fields(path: str, fields: type[_Described]) -> _Described:
     """The description in a file. Raises DataError, which lists the fields that it may have."""
     try:
-        return msgspec.convert(read_toml(path), fields)
+        described = msgspec.convert(read_toml(path), fields)
     except msgspec.ValidationError as error:
         known = sorted(msgspec.structs.fields(fields), key=lambda field: not field.required)
         names = ", ".join(field.name for field in known)
         raise DataError(f"{path}: {error}; a benchmark's description may have: {names}") from error
+    if (described.place is not None) != (described.kind == "place"):
+        raise DataError(f'{path}: kind = "place" and a table [place] belong together; got one without the other')
+    if described.place is not None:
+        try:
+            described.place.check()
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
+    return described

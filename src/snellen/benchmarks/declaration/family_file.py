@@ -30,10 +30,11 @@ from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
 from snellen.benchmarks.declaration.judged import ACCURACY, Judged
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.places import add_gold, place_headline
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
-from snellen.benchmarks.declaration.scoring import RuleScoring, choices
+from snellen.benchmarks.declaration.scoring import RuleScoring, choices, place_questions
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
@@ -324,6 +325,8 @@ def _scoring(family: DescribedFamily) -> Scoring:
         return Judged(flow=matches.flow, rubrics=matches.rubrics, must_judge=True, max_judge_tokens=128)
     if family.judges:
         return described_judging(family.judges, _template(family), family.refused)
+    if family.place:
+        return place_questions(family.place, family.headline)
     return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
 
 
@@ -402,6 +405,7 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
         partial(_add_type, family) if family.types else None,
         partial(_add_unit, family.unit) if family.unit else None,
         partial(keep_cells, family.keep) if family.keep else None,
+        partial(add_gold, family.place) if family.place else None,
     )
     return reduce(compose_adjustments, changes)
 
@@ -409,6 +413,8 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
 def _headline(family: DescribedFamily) -> Headline:
     if family.unscored:
         return Headline(summarise=summarise_without_gold)
+    if family.place and not family.mean_over:
+        return place_headline(family.place)
     if family.mean_over:
         weights = partial(nested_weights, family.merged_label) if family.merged else None
         return group_mean(family.headline or f"mean_of_{family.mean_over}s", family.mean_over, weights=weights)

@@ -48,6 +48,8 @@ _SEPARATORS = {
     ",": "tabs, not commas (or call the file .csv)",
 }
 """Signs in a header that is a single cell, and what separates cells instead."""
+PLACE_TYPE = "place of own data"
+"""Cell of the column `type` of rows that ask for places (`own_places`)."""
 _KINDS: dict[str, Kind] = {
     "mcq": "choice",
     "choice": "choice",
@@ -59,6 +61,7 @@ _KINDS: dict[str, Kind] = {
     "open": "open",
     "free_form": "open",
     "vqa": "open",
+    PLACE_TYPE: "place",
 }
 
 

@@ -8,6 +8,15 @@ from functools import partial
 from typing import Protocol, cast, get_args
 
 from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, Scoring
+from snellen.benchmarks.declaration.places import (
+    COORDINATES,
+    PlaceRules,
+    add_space,
+    closing_line,
+    place_rules,
+    place_scoring,
+    summarise_places,
+)
 from snellen.benchmarks.protocol.ask_config import (
     apply_few_shot,
     apply_prompt_options,
@@ -43,6 +52,7 @@ from snellen.core.sample import Kind
 from snellen.core.summary import Summary
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 from snellen.scoring.accuracy import FailurePolicy, summarise
+from snellen.scoring.places.run_metrics import metric_of_one
 
 MAX_NEW_TOKENS = 512
 MAX_SIMILARITY_TOKENS = 64
@@ -69,9 +79,11 @@ class RuleScoring(Scoring):
     not all questions are open."""
     judges_score: bool = False
     """Whether their grades are then the score of open questions, and not shown beside it."""
+    place: PlaceRules | None = None
+    """How places are asked for and graded; None where no question asks for one."""
 
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
-        own = Scoring.options(self, declaration)
+        own = {**Scoring.options(self, declaration), **(self.place.options() if self.place else {})}
         common = prompt_options(declaration.paper_prompt)
         return {**own, **{name: values for name, values in common.items() if name not in own}}
 
@@ -85,10 +97,14 @@ class RuleScoring(Scoring):
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
         secondary = (*config.open.secondary, *(config.place.secondary if config.place else ()))
+        samples = plain.samples
+        if self.place is not None:
+            samples = partial(add_space, options.get(COORDINATES, ""), samples)
         scored = replace(
             plain,
+            samples=samples,
             flow=single_pass_flow(config) if mode == "off" else circular_flow(config, mode),
-            summarise=partial(summarise, headline=headline, failures=resolved.failures, secondary=secondary),
+            summarise=self._summarise(headline, resolved, secondary),
             headline=headline,
             requires=few_shot_requirements(plain.requires, options, variant.control),
             parameters={
@@ -102,6 +118,12 @@ class RuleScoring(Scoring):
         if self.similarity or (declaration.kind or self.kind) == "open":
             return _add_similarity(scored, variant, self.judges_score)
         return scored
+
+    def _summarise(
+        self, headline: str, resolved: ResolvedVariant, secondary: tuple[str, ...]
+    ) -> Callable[[Sequence[Record]], Summary]:
+        plain = partial(summarise, headline=headline, failures=resolved.failures, secondary=secondary)
+        return plain if self.place is None else partial(summarise_places, self.place, resolved.failures, plain)
 
     def _ask_config(self, resolved: ResolvedVariant) -> AskConfig:
         """How questions are asked: parsers of the rule, prompt template, few-shot examples,
@@ -119,7 +141,12 @@ class RuleScoring(Scoring):
             template=declaration.template or self.template,
             by_meaning=parsers.by_meaning,
         )
+        if self.place is not None:
+            coordinates = resolved.options.get(COORDINATES, "")
+            template = replace(config.template, place=closing_line(self.place, coordinates))
+            config = replace(config, place=place_scoring(self.place, resolved.rule, coordinates), template=template)
         paper_prompt = declaration.paper_prompt
+        plain_place = config.place
         config = apply_prompt_options(config, resolved.options, paper_prompt, variant.shots)
         if resolved.rule == OWN:
             return config
@@ -131,7 +158,15 @@ class RuleScoring(Scoring):
             choice_with_gold=parsers.choice_with_gold,
             yes_no=parsers.yes_no,
             open=parsers.open,
+            place=plain_place,
         )
+
+
+def place_questions(place: PlaceRules, headline: str = "") -> RuleScoring:
+    """Questions that all ask for places. Questions about one picture are one unit of the interval."""
+    return RuleScoring(
+        rules=place_rules(place), metric=headline or metric_of_one(place.headline), kind="place", place=place
+    )
 
 
 def choices(

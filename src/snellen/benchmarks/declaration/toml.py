@@ -30,8 +30,9 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline, Sc
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
 from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
+from snellen.benchmarks.declaration.places import place_headline
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.scoring import RuleScoring, place_questions
 from snellen.benchmarks.declaration.units import unit_column
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
@@ -61,7 +62,10 @@ def load_declaration(path: str) -> Declaration:
     if "://" not in file:
         file = str(Path(path).expanduser().parent / file)
     data = UserFile(file, own.columns, absolute_path(path))
+    place = description.place
     content = msgspec.structs.asdict(description)
+    if place is None:
+        del content["place"]
     if not description.ignore_columns:
         del content["ignore_columns"]  # so that older descriptions keep their digest
     digest = hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
@@ -77,6 +81,7 @@ def load_declaration(path: str) -> Declaration:
         requires=REQUIRES_TEXT,
         max_new_tokens=description.max_new_tokens,
         scoring=_scoring(description),
+        headline=place_headline(place) if place else Headline(),
         parameters={DESCRIBED: digest},
     )
     if description.judge:
@@ -118,6 +123,8 @@ def _load_description(path: str) -> BenchmarkDescription:
 
 
 def _scoring(description: BenchmarkDescription) -> Scoring:
+    if description.place:
+        return place_questions(description.place, description.headline)
     if description.judge:
         return similarity_scoring()
     return RuleScoring(

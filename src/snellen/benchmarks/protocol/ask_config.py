@@ -14,6 +14,7 @@ from snellen.benchmarks.protocol.flows import (
     FewShotTurns,
     GoldChoiceParser,
     OpenParser,
+    PlaceParser,
     YesNoParser,
 )
 from snellen.core.benchmark import FewShotSelector, Requirement
@@ -98,6 +99,7 @@ def apply_few_shot(config: AskConfig, chosen: Mapping[str, str], shots: FewShotS
             choice_with_gold=_parse_concluded_with_gold(config.choice_with_gold),
             yes_no=parse_conclusion(config.yes_no, chosen),
             open=replace(config.open, parse=_parse_concluded_text(config.open.parse)),
+            place=config.place and replace(config.place, parse=_parse_concluded_place(config.place.parse)),
         )
     if shots is not None:
         return replace(config, few_shot=_few_shot_turns(shots, config.template))
@@ -170,7 +172,8 @@ def _few_shot_turns(shots: FewShotSelector, template: PromptTemplate) -> Callabl
 
 def _example_messages(sample: Sample, template: PromptTemplate) -> tuple[Message, ...]:
     """A question with its answer, in the form in which the model is to answer."""
-    answer = f"Answer: {sample.gold[0]}" if template.steps else sample.gold[0]
+    gold = sample.written_gold(sample.gold[0], exact=False)
+    answer = f"Answer: {gold}" if template.steps else gold
     return (*prompt(sample, None, template), Message("assistant", (Text(answer),)))
 
 
@@ -195,6 +198,16 @@ def _parse_concluded_text(parse: OpenParser | YesNoParser) -> YesNoParser:
         if conclusion is None:
             return Truncated() if stop_reason == "length" else parse(reply, stop_reason)
         return shift_span(parse(conclusion.text, stop_reason), conclusion.start)
+
+    return parse_after_conclusion
+
+
+def _parse_concluded_place(parse: PlaceParser) -> PlaceParser:
+    def parse_after_conclusion(
+        reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]]
+    ) -> Answer:
+        read = _parse_concluded_text(lambda text, reason: parse(text, reason, sample, sizes))
+        return read(reply, stop_reason)
 
     return parse_after_conclusion
 

@@ -89,6 +89,8 @@ class PlaceScoring:
     parse: PlaceParser
     grade: GradeFunction
     secondary: Mapping[str, GradeFunction] = field(default_factory=dict)
+    replies: Callable[[Sample], tuple[str, ...]] = lambda sample: ()
+    """Valid replies, among which guessing models choose."""
 
 
 EQUALITY = OpenScoring()
@@ -198,14 +200,13 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
     Messages are built late: images are decoded only when the request is sent.
     """
     messages = LazyMessages(partial(_messages, sample, planned, config))
-    choices = tuple(planned.options) if sample.kind == "choice" else ()
     ref = Ref(sample.id, index, planned.row)
     output = yield Generate(
         messages=messages,
         ref=ref,
         settings=config.settings,
         media={**config.few_shot(sample).media, **sample.sources()} if config.few_shot else sample.sources(),
-        choices=_YES_NO if sample.kind == "yes_no" else choices,
+        choices=_valid_replies(sample, planned, config),
     )
     # `by_rules` stays what the rules alone make of the reply; `answer` may become the extractor's.
     by_rules = answer = parse_output(sample, planned, output, config)
@@ -232,6 +233,14 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         extraction=extraction.output if extraction is not None else None,
         by_rules=by_rules if extraction is not None else None,
     )
+
+
+def _valid_replies(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[str, ...]:
+    if sample.kind == "choice":
+        return tuple(planned.options)
+    if sample.kind == "place" and config.place is not None:
+        return config.place.replies(sample)
+    return _YES_NO if sample.kind == "yes_no" else ()
 
 
 def _messages(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[Message, ...]:

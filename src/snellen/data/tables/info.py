@@ -66,8 +66,11 @@ class Verification:
     """Distinct images and videos by width and height in pixels."""
 
 
-def table_info(table: DataTable, kind_of: Callable[[Row], Kind]) -> TableInfo:
-    """Counts over all rows, without decoding images; `kind_of` says how a row would be asked."""
+def table_info(
+    table: DataTable, kind_of: Callable[[Row], Kind], adjust_row: Callable[[Row], Row] = lambda row: row
+) -> TableInfo:
+    """Counts over all rows, without decoding images; `kind_of` says how a row would be asked, after
+    `adjust_row` has brought it into the common layout."""
     filled: Counter[str] = Counter()
     types: dict[str, str] = {}
     ids: Counter[str] = Counter()
@@ -80,8 +83,9 @@ def table_info(table: DataTable, kind_of: Callable[[Row], Kind]) -> TableInfo:
             filled[name] += 1
             types[name] = _cell_type(cell, types.get(name, "integer"))
         ids[row_id(row)] += 1
-        kinds[kind_of(row)] += 1
-        unanswered += not row_gold(row)
+        asked = adjust_row(row)
+        kinds[kind_of(asked)] += 1
+        unanswered += not row_gold(asked)
         for ref, item in zip(row.media, stored or repeat(None), strict=False):
             image_bytes = _image_size(ref, item)
             images += 1

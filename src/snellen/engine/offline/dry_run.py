@@ -223,7 +223,7 @@ def _likely_output(request: Request, sample: Sample) -> Output:
         turn = request.ref.turn
         gold = planned[turn].gold if turn < len(planned) else sample.gold
         if request.to == MAIN and gold:
-            return Generated(gold[0])
+            return Generated(sample.written_gold(gold[0]))
         return Generated(request.choices[0] if request.choices else "0")
     if isinstance(request, Rank):
         return Ranked(tuple(CandidateScore(-float(n), 1) for n in range(len(request.candidates))))

@@ -35,7 +35,7 @@ def gold_reply(sample: Sample, request: Request) -> Output:
     """Reply with the first gold answer of the pass; empty text if it has none."""
     planned = planned_passes(sample)
     gold = planned[request.ref.turn].gold if request.ref.turn < len(planned) else sample.gold
-    return Generated(gold[0]) if gold else Generated("")
+    return Generated(sample.written_gold(gold[0])) if gold else Generated("")
 
 
 def answer_samples(

@@ -23,6 +23,7 @@ _BOX_NAME = re.compile(r"b?box(?:es)?(?:_?2d)?|bounding_?box(?:es)?|rect(?:angle
 _POINT_NAME = re.compile(
     r"points?(?:_?2d)?|coord(?:inate)?s?|positions?|locations?|cent(?:er|re)|keypoints?|(?:start|end)_(?:box|point)|click|xy"
 )
+_WHOLE_NAME = re.compile(r"(?:final_?)?answers?|results?|outputs?|predictions?|response|arguments|value|data")
 _OTHER_NAME = re.compile(r"(?:(?:image|img)_)?(?:size|resolution|shape|dimensions)|rgb|colou?r|timestamp|page")
 _RELATIVE: tuple[Unit, ...] = ("fractions", "percent", "thousandths")
 """No model that writes `<box>` does so in pixels."""
@@ -54,7 +55,7 @@ def _find_groups(text: str) -> Iterator[Written]:
             last,
             f"tag {name}" if tag else f"key {name}" if known else "key" if quoted else "brackets",
             known or quoted,
-            label=name if quoted and not known else "",
+            label=name if quoted and not known and not _WHOLE_NAME.fullmatch(name.lower()) else "",
             decimals=numbers.decimals,
             mark=numbers.mark,
             units=_RELATIVE if tag and name == "box" else (),

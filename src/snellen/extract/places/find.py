@@ -19,6 +19,7 @@ _SCORE = re.compile(
     r"[\"']?(?:score|confidence|conf|prob|probability)[\"']?\s*[:=]\s*[\"']?(\d+(?:\.\d+)?|\.\d+)(%?)", re.IGNORECASE
 )
 _REFERENCE = re.compile(r"<(?:\|object_ref_start\||\|ref\||ref|phrase|p)>([^<>]{0,300})<", re.IGNORECASE)
+_TAGS = re.compile(r"(?:[\s,;\[\]()]|<[^<>]{0,30}>)*")
 _LONE_NUMBER = re.compile(rf"(?<![\w.])({NUMBER}%?)(?![\w%])", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\"'/\\])")
 
@@ -84,7 +85,7 @@ def with_labels(text: str, found: list[Written]) -> list[Written]:
         if not label and (references := _REFERENCE.findall(before)):
             label = references[-1].strip()
         # All boxes that follow one reference have its label.
-        elif not label and index and one.spelling.startswith("tag") and not before.strip(" ,;[]()"):
+        elif not label and index and one.spelling.startswith("tag") and _TAGS.fullmatch(before):
             label = labelled[-1].label
         labelled.append(one._replace(label=label, score=score))
     return labelled

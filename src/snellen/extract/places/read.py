@@ -56,8 +56,8 @@ _NONE_SAID = re.compile(
 )
 _MAX_NONE = 300
 """Longest reply, in characters, in which words say that nothing is there."""
-_OBJECT_TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|<[^<>\n]{0,300}>|[\W\d_]+")
-_REFERENCE = re.compile(r"<(ref|p|phrase|\|ref\||\|object_ref_start\|)>[^<>\n]{0,300}<")
+_OBJECT_TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|<[^<>\n]{0,300}>|[^\w\"'<]+|[\d_]+|[\"'<]")
+_REFERENCE = re.compile(r"<(ref|p|phrase|\|ref\||\|object_ref_start\|)>[^<>\n]{0,300}<[^<>\n]{0,30}>")
 _BOX_TOKEN = "_of_box|>"
 
 

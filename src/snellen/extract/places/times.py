@@ -97,7 +97,12 @@ def _pair(text: str, times: list[_Time]) -> Iterator[Written]:
         one, other = times[index], times[index + 1]
         gap = text[one.end : other.start] if other.start - one.end <= _MAX_GAP else "?"
         inner = _HEDGE.sub("", gap).strip(_EDGE).lower()
-        listed = inner in (",", ";", "") and text[: one.start].rstrip(" \t\n\"'")[-1:] in ("[", "(", "<", "{")
+        listed = inner in (",", ";", "") and text[max(0, one.start - _MAX_GAP) : one.start].rstrip(" \t\n\"'")[-1:] in (
+            "[",
+            "(",
+            "<",
+            "{",
+        )
         if _CONNECTOR.fullmatch(inner) or listed or _END.search(gap):
             yield _span(one, other, "times")
             index += 2

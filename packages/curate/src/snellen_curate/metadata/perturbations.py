@@ -30,7 +30,7 @@ from numpy import float64
 from numpy.typing import NDArray
 
 from snellen.data.toml_files import read_packaged
-from snellen.scoring.box_overlap import iou
+from snellen.scoring.places.overlap import box_iou
 from snellen_curate.metadata.draw import NO_FREQUENCIES, AnswerFrequencies, draw_order
 from snellen_curate.metadata.records import Corners
 
@@ -355,7 +355,7 @@ def wrong_boxes(
     for box in proposals:
         has_area = box[0] < box[2] and box[1] < box[3]
         others = (gold, *also_right, *accepted)
-        if has_area and all(iou(box, other) <= settings.max_iou for other in others):
+        if has_area and all(box_iou(box, other) <= settings.max_iou for other in others):
             accepted.append(box)
             yield box
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from snellen.benchmarks.open_answers.mega_bench.grading.literals import to_boxes, to_coordinates
 from snellen.core.literals import evaluate_literal
-from snellen.scoring.box_overlap import iou
+from snellen.scoring.places.overlap import box_iou
 
 _BOX_TAG = re.compile(r"<box>(.*?)</box>")
 _POINT_TAG = re.compile(r"<point>(.*?)</point>")
@@ -38,7 +38,7 @@ def mean_iou_in_order(reply: Any, gold: Any) -> float:
     gold = gold if isinstance(gold, tuple | list) else to_boxes(gold)
     if len(reply) != len(gold):
         return 0.0
-    return fmean(map(iou, reply, gold))
+    return fmean(map(box_iou, reply, gold))
 
 
 def tagged_iou(reply: Any, gold: Any) -> float:
@@ -82,7 +82,7 @@ def keypoint_similarity(reply: Any, gold: Any) -> float:
 
 
 def _mean_best(boxes: Iterable[Sequence[float]], golds: Sequence[Sequence[float]]) -> float:
-    best = [max((iou(box, gold) for gold in golds), default=0.0) for box in boxes]
+    best = [max((box_iou(box, gold) for gold in golds), default=0.0) for box in boxes]
     return fmean(best) if best else 0.0
 
 

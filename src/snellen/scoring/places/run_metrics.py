@@ -1,0 +1,109 @@
+"""Metrics of places over a whole run, which are no mean over pictures.
+
+| name | what it is |
+| --- | --- |
+| `map` | mAP, macro: the mean over labels of their average precision, over the thresholds 0.5 to 0.95 |
+| `map_micro` | the same of the boxes of all labels in one ranking |
+| `ap@T`, `ap_micro@T` | at the threshold T alone |
+| `f1_micro@T`, `precision_micro@T`, `recall_micro@T` | of the pairs of all pictures added up |
+
+Beside them the score of one picture is its `f1@0.5`, or F1 at their threshold. Pictures without a
+scored reply are left out, as everywhere; a reply without places leaves its gold places unfound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from snellen.core import lazy_re as re
+from snellen.core.arrays import Floats, np
+from snellen.core.headline import HeadlineSums
+from snellen.core.place import Places, load_places
+from snellen.core.record import Record
+from snellen.core.summary import Metric
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.headlines import headline_interval
+from snellen.scoring.places.average_precision import THRESHOLDS, average_precision, judge_boxes, mean_by_label
+from snellen.scoring.places.matching import PairCount, count_pairs
+from snellen.scoring.places.metrics import place_metric
+
+_NAME = re.compile(r"(map|map_micro)|(ap|ap_micro|f1_micro|precision_micro|recall_micro)@(0?\.\d+|1(?:\.0)?)")
+_OF_PAIRS: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
+    "f1_micro": lambda sums: (2 * sums[:, 0], sums[:, 1] + sums[:, 2]),
+    "precision_micro": lambda sums: (sums[:, 0], sums[:, 1]),
+    "recall_micro": lambda sums: (sums[:, 0], sums[:, 2]),
+}
+"""Numerator and denominator of sums of pairs, places of replies and gold places."""
+
+
+def is_run_metric(name: str) -> bool:
+    """Whether a name is of a metric over a whole run."""
+    return _NAME.fullmatch(name) is not None
+
+
+def metric_of_one(name: str) -> str:
+    """The metric of one picture's score: `name` itself unless it is of a whole run. Raises
+    UnknownName."""
+    match = _NAME.fullmatch(name)
+    if match is not None:
+        return f"f1@{match[3] or '0.5'}"
+    place_metric(name)
+    return name
+
+
+def run_sums(name: str, failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+    """A metric of a whole run as a function of sums over pictures, in percent; None without gold
+    places. Average precision is linear in the weights of the pictures here, to first order."""
+    match = _NAME.fullmatch(name)
+    assert match is not None, f"{name} is no metric of a whole run"
+    counted = [index for index, record in enumerate(records) if counted_score(record, failures) is not None]
+    pairs = [_places_of(records[index]) for index in counted]
+    if not any(len(gold) for _, gold in pairs):
+        return None
+    kind, threshold = match[1] or match[2], float(match[3] or 0)
+    if kind in _OF_PAIRS:
+        counts = [count_pairs(reply, gold, threshold) for reply, gold in pairs]
+        return _sums_of_pairs(kind, counts, counted, len(records))
+    replies, golds = zip(*pairs, strict=True)
+    judged = judge_boxes(replies, golds, (threshold,) if threshold else THRESHOLDS)
+    found = average_precision(judged) if kind.endswith("_micro") else mean_by_label(judged)
+    assert found is not None
+    # The influence of each picture, and 1 for each that counts.
+    rows = np.zeros((len(records), 2))
+    rows[counted] = np.column_stack([found.influences * len(counted), np.ones(len(counted))])
+
+    def value(sums: Floats) -> Floats:
+        drawn = np.where(sums[:, 1] > 0, sums[:, 1], 1.0)
+        linear: Floats = 100 * (found.value + sums[:, 0] / drawn)
+        return linear
+
+    return HeadlineSums(rows, value)
+
+
+def run_metrics(names: Sequence[str], failures: FailurePolicy, records: Sequence[Record]) -> dict[str, Metric]:
+    """The metrics of these names, in percent, each with its interval over pictures."""
+    n = sum(counted_score(record, failures) is not None for record in records)
+    metrics = {}
+    for name in names:
+        sums = run_sums(name, failures, records)
+        value = None if sums is None else sums.of_all()
+        note = "" if value is not None else "there are no gold places"
+        metrics[name] = Metric(name, value, n, headline_interval(sums, records), note=note)
+    return metrics
+
+
+def _sums_of_pairs(kind: str, counts: Sequence[PairCount], counted: Sequence[int], size: int) -> HeadlineSums:
+    rows = np.zeros((size, 3))
+    rows[counted] = np.array(counts, dtype=np.float64)
+
+    def value(sums: Floats) -> Floats:
+        part, whole = _OF_PAIRS[kind](sums)
+        ratio: Floats = 100 * np.where(whole > 0, part, 0.0) / np.where(whole > 0, whole, 1.0)
+        return ratio
+
+    return HeadlineSums(rows, value)
+
+
+def _places_of(record: Record) -> tuple[Places, Places]:
+    """The places of a reply, none where it names none, and those of the first gold answer."""
+    return load_places(record.answer) if record.answer else Places(), load_places(record.gold[0])
