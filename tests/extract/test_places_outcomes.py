@@ -143,8 +143,9 @@ def test_other_count(text: str, count: int) -> None:
     assert answer.problem == "other_count"
 
 
-def test_three_points_for_one_are_another_count() -> None:
-    answer = read("(1, 2), (3, 4), (5, 6)", shape="point")
+@pytest.mark.parametrize("text", ["(1, 2), (3, 4), (5, 6)", "[[1, 2]], [[3, 4]]"])
+def test_several_points_for_one_are_another_count(text: str) -> None:
+    answer = read(text, shape="point")
     assert isinstance(answer, Misplaced)
     assert answer.problem == "other_count"
 
@@ -190,6 +191,7 @@ def test_bad_places_among_others_are_left_out() -> None:
         ('{"bbox_2d": [100, 200, 30', "length", Truncated),
         ("I'm sorry, but I can't help with that.", "stop", Refused),
         ("x=?, y=?", "stop", Unparsed),
+        ("x=1.2.3, y=4", "stop", Unparsed),
     ],
 )
 def test_reply_without_places(text: str, stop: str, kind: type) -> None:

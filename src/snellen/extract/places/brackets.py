@@ -18,6 +18,7 @@ _GROUP = re.compile(r"[\[({>]([^\[\](){}<>]*)(?=[\])}<])")
 _WORD = re.compile(r"[\w-]+\Z")
 _TAG = re.compile(r"<\|?([a-z_0-9-]+)\|?\s*>\Z", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s,;\[\](){}]*(?:(?:-|–|→|to|and)[\s\[({]*)?", re.IGNORECASE)
+_CORNERS = re.compile(r"[\s,;]*(?:(?:-|–|→|to|and)\s*)?", re.IGNORECASE)
 _MAX_WORD = 60
 _BOX_NAME = re.compile(r"b?box(?:es)?(?:_?2d)?|bounding_?box(?:es)?|rect(?:angle)?|det|box_start|quad")
 _POINT_NAME = re.compile(
@@ -94,7 +95,7 @@ def _join_corners(text: str, groups: list[Written], pairs_are_boxes: bool) -> It
             and boxes
             and len(one.numbers) == len(other.numbers) == 2
             and one.spelling == other.spelling
-            and _BETWEEN.fullmatch(text, one.end, other.start)
+            and _CORNERS.fullmatch(text, one.end, other.start)
         ):
             yield one._replace(
                 numbers=one.numbers + other.numbers, end=other.end, decimals=one.decimals or other.decimals

@@ -20,7 +20,7 @@ _SCORE = re.compile(
 )
 _REFERENCE = re.compile(r"<(?:\|object_ref_start\||\|ref\||ref|phrase|p)>([^<>]{0,300})<", re.IGNORECASE)
 _TAGS = re.compile(r"(?:[\s,;\[\]()]|<[^<>]{0,30}>)*")
-_LONE_NUMBER = re.compile(rf"(?<![\w.])({NUMBER}%?)(?![\w%])", re.IGNORECASE)
+_LONE_NUMBER = re.compile(rf"(?<![\w.])({NUMBER}%?)(?![\w%]|\.\d)", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\"'/\\])")
 
 
