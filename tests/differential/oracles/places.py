@@ -71,7 +71,7 @@ def picture(text: str) -> Any:
 
 def mask_of(row: Row) -> Any:
     """The second picture of a row."""
-    return picture(json.loads(row["cells"]["image"])[1])
+    return picture(row["cells"]["image"][1])
 
 
 def _nothing(results: Sequence[Any]) -> dict[str, float]:
@@ -232,7 +232,7 @@ def where2place(arguments: Mapping[str, Any]) -> Any:
         with tempfile.TemporaryDirectory() as home:
             folder, said = Path(home), io.StringIO()
             (folder / "masks").mkdir()
-            (folder / "masks" / "00.jpg").write_bytes(base64.b64decode(json.loads(row["cells"]["image"])[1]))
+            (folder / "masks" / "00.jpg").write_bytes(base64.b64decode(row["cells"]["image"][1]))
             (folder / "point_questions.jsonl").write_text('{"question_id": 0}\n', encoding="utf-8")
             answers = folder / "answers.jsonl"
             answers.write_text(json.dumps({"text": row["reply"]}) + "\n", encoding="utf-8")

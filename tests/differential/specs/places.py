@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.differential.oracle_list import LMMS_EVAL, VLMEVALKIT
-from tests.differential.sets import Oracle, Spec
+from tests.differential.sets import Case, Oracle, Spec
 from tests.differential.styles_places import (
     TARGETS,
     box_cases,
@@ -30,7 +30,7 @@ _VLMEVALKIT = Oracle(
 )
 _ROBOREFER = _oracle("Zhoues/RoboRefer", "d97a995ad28376720a4c8beb64915c58ed16c844", "Apache-2.0")
 _ROBOPOINT = _oracle("wentaoyuan/RoboPoint", "adbee8db06dcd9e12ac1f2f35bd280979ad5d4a5", "Apache-2.0")
-_ROBOSPATIAL = _oracle("chanhee-luke/RoboSpatial-Eval", "19f04a5d2290d496ec7bed509346d8a0b661a57d", "none stated")
+_ROBOSPATIAL = _oracle("chanhee-luke/RoboSpatial-Eval", "19f04a5d2290d496ec7bed509346d8a0b661a57d", "Apache-2.0")
 _TIMELENS = _oracle("TencentARC/TimeLens", "5d90c067246ddb11db3203adbb0085bdc48d9e5e", "BSD-3-Clause")
 _GROUNDINGME = _oracle("lirang04/GroundingME", "aeb824e0bdd526d944b3fbb7456f503e5391f575", "none stated")
 _MOLMO = _oracle("allenai/molmo", "793fa387edfd6fd0f5b21eb8e0a7620a1f3799e1", "Apache-2.0")
@@ -75,7 +75,7 @@ def _masked(number: int, width: int, height: int, right: tuple[Numbers, ...]) ->
     mask = mask_png(width, height, tuple(map(tuple, right)))
     asked = "Please point out the free space left of the cup."
     return {
-        "image": json.dumps([_empty_picture(width, height), mask]),
+        "image": [_empty_picture(width, height), mask],
         "question": asked,
         "prompt": asked,
         "step": number % 4 + 1,
@@ -97,6 +97,79 @@ def _described(number: int, width: int, height: int, right: tuple[Numbers, ...])
         "subtask_l1": kind,
         "subtask_l2": detail,
     }
+
+
+def _of_rooms(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
+    # Edges of whole pixels: polygon and mask are then the same place.
+    left, top, end, bottom = (min(max(round(side * 16), 1), 15) / 16 for side in right[0])
+    polygon = [(left, top), (end, top), (end, bottom), (left, bottom)]
+    asked = "Pinpoint several points in the vacant space above the shelf. Your answer should be formatted as a list"
+    return {
+        "image": _empty_picture(width, height),
+        "mask": mask_png(width, height, ((left, top, end, bottom),)),
+        "question": asked,
+        "category": "context",
+        "answer": str(polygon),
+    }
+
+
+_YES_NO: Mapping[str, str] = {
+    "as it is": "{}",
+    "small": "{small}",
+    "capitals": "{capitals}",
+    "with dot": "{}.",
+    "reason behind": "{}, it is.",
+    "reason before": "It stands beside the lamp.\n\nAnswer: {small}",
+    "line behind": "{}\nThe lamp is on the left.",
+    "other before": "{other}? I think {small}.",
+    "both": "{} or {other}",
+    "bold": "**{}**",
+    "answer tag": "<answer>{}</answer>",
+    "thinking": "<think>Is it {other}?</think>\n{}",
+    "thought": "It is {other}.</thought>{}",
+    "the answer is": "The answer is {small}.",
+    "nothing": "I do not know.",
+    "north": "north",
+    "not": "Not really.",
+    "yesterday": "yesterday",
+    "blanks": "  {}  ",
+    "line breaks": "\n\n{}\n",
+    "JSON": '{{"answer": "{small}"}}',
+    "refusal": "I'm sorry, but I can't help with that.",
+}
+
+
+def _rooms() -> Iterator[Case]:
+    """Points, then the same pictures with questions of yes and no."""
+    points = list(place_cases(_of_rooms, pictures=_SMALL[:2])())
+    yield from points
+    for number, (style, form) in enumerate([*_YES_NO.items()] * 4, int(points[-1].id) + 1):
+        said, other = ("Yes", "no") if number % 3 else ("No", "yes")
+        reply = form.format(said, small=said.lower(), capitals=said.upper(), other=other)
+        cells = {
+            "image": _empty_picture(64, 48),
+            "question": "Is the mug left of the lamp? Answer yes or no.",
+            "category": "configuration" if number % 2 else "compatibility",
+            "answer": "yes" if number % 5 else "no",
+        }
+        yield Case(str(number), cells, f"yes or no, {style}", reply)
+
+
+def _wild(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
+    labels = ["dog", "dog", "fish"][: len(right)]
+    return {
+        "image": _empty_picture(width, height),
+        "dataset_name": "Aquarium" if number % 3 else "pothole",
+        "categories": json.dumps(["dog", "fish"]),
+        "bboxes": json.dumps([_pixels(box, width, height) for box in right]),
+        "labels": json.dumps(labels),
+        "image_width": width,
+        "image_height": height,
+    }
+
+
+def _captioned(number: int, start: float, end: float) -> Mapping[str, Any]:
+    return {"video": f"v_{number}.mp4", "sentence": "A man lifts a weight.", "timestamp": json.dumps([start, end])}
 
 
 def _charades(number: int, start: float, end: float) -> Mapping[str, Any]:
@@ -252,5 +325,49 @@ SPECS = (
             "subtask_l1/Spatial": "Spatial_ACC@0.5",
             "subtask_l1/Rejection": "Rejection_ACC@0.5",
         },
+    ),
+    Spec(
+        name="robospatial-home.authors",
+        benchmark="robospatial-home",
+        rule="official",
+        oracle=_ROBOSPATIAL,
+        path="evaluation.py, evaluate_answer",
+        cases=_rooms,
+        arguments={"scorer": "robospatial", "groups": ["category"]},
+        metrics={
+            "accuracy": "mean",
+            "category/context": "category/context",
+            "category/configuration": "category/configuration",
+        },
+    ),
+    Spec(
+        name="robospatial-home.lmms-eval",
+        benchmark="robospatial-home",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/robo_spatial/utils.py, robo_spatial_process_results_generation",
+        cases=_rooms,
+        arguments={"scorer": "robospatial_lmms"},
+        metrics={"accuracy": "overall", "category/context": "context", "category/configuration": "configuration"},
+    ),
+    Spec(
+        name="odinw-13.lmms-eval",
+        benchmark="odinw-13",
+        rule="lmms-eval",
+        oracle=_LMMS,
+        path="lmms_eval/tasks/odinw13/utils.py, odinw13_process_results and odinw13_map",
+        cases=box_cases(_wild, targets=_parts),
+        arguments={"scorer": "odinw13"},
+        metrics={"map": "mAP", "ap@0.5": "mAP50", "ap@0.75": "mAP75"},
+    ),
+    Spec(
+        name="activitynet-captions.authors",
+        benchmark="activitynet-captions",
+        rule="official",
+        oracle=_TIMELENS,
+        path="evaluation/compute_metrics.py",
+        cases=span_cases(_captioned),
+        arguments={"scorer": "timelens", "column": "timestamp"},
+        metrics={"iou": "mIOU", "r1@0.3": "IOU 0.3", "r1@0.5": "IOU 0.5", "r1@0.7": "IOU 0.7"},
     ),
 )

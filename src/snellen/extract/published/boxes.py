@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ _LOOSE_BRACKETED = re.compile(rf"\[\s*({_BETWEEN.join([_LOOSE] * 4)})\s*\]")
 _FOUR = re.compile(r"[\s,]+".join([_NUMBER] * 4))
 _BOX_OBJECT = re.compile(r'\{.*"bbox_2d".*\}', re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+_STRUCTURE = re.compile(r'\\.|"(?:[^"\\]|\\.)*"|[{}"]', re.DOTALL)
 _BOX_KEYS = ("bbox_2d", "bbox", "box_2d", "box")
 _LABEL_KEYS = ("label", "class", "category", "name", "class_name")
 _LARGEST_FRACTION = 1.5
@@ -66,6 +68,8 @@ def parse_refcoco_vlmevalkit(
 
 def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
     box = _groundingme_box(reply)
+    if not all(map(math.isfinite, box)):
+        return unparsed_answer(reply, stop_reason)
     if not any(box):
         return ParsedAnswer(Places(extent=tuple(sample.extent)).text(), RULE)
     whole = 1.0 if max(box) <= 1 else _LARGEST_GROUNDINGME
@@ -91,8 +95,13 @@ def _groundingme_box(reply: str) -> tuple[float, ...]:
 
 def parse_odinw(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
     gold = load_places(sample.gold[0])
-    said = list(_labelled_boxes(_json_of(reply))) or [([float(n) for n in four], "") for four in _FOUR.findall(reply)]
+    try:
+        said = list(_labelled_boxes(_json_of(reply)))
+    except (TypeError, ValueError):
+        return unparsed_answer(reply, stop_reason)  # its function stops at such numbers
+    said = said or [([float(number) for number in four], "") for four in _FOUR.findall(reply)]
     boxes = []
+    said = [(numbers, label) for numbers, label in said if all(map(math.isfinite, numbers))]
     for numbers, label in said:
         held = (box for box, name in zip(gold.boxes, gold.labels, strict=True) if _folded(name) == _folded(label))
         boxes.append(_best_reading(numbers, list(held), sample.extent))
@@ -110,15 +119,25 @@ def _json_of(reply: str) -> Any:
 
 
 def _objects_in(text: str) -> Iterator[Any]:
-    decoder, start = json.JSONDecoder(), text.find("{")
-    while start >= 0:
+    """The objects of a text, up to the first that is not closed."""
+    start = text.find("{")
+    while start >= 0 and (end := _end_of_object(text, start)):
         try:
-            found, end = decoder.raw_decode(text, start)
+            yield json.loads(text[start:end])
         except json.JSONDecodeError:
             end = start + 1
-        else:
-            yield found
         start = text.find("{", end)
+
+
+def _end_of_object(text: str, start: int) -> int | None:
+    depth = 0
+    for part in _STRUCTURE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(part[0], 0)
+        if depth == 0:
+            return part.end()
+        if part[0] == '"':
+            return None
+    return None
 
 
 def _labelled_boxes(value: Any) -> Iterator[tuple[list[float], str]]:

@@ -12,9 +12,10 @@
                               point are pixels, and pixels beyond the picture do not count.
 `parse_pairs_lmms_eval`       lmms-eval for both: every pair in parentheses, in fractions.
 `parse_robospatial`           RoboSpatial's authors: the first pair in parentheses, else in brackets, in
-                              fractions.
+                              fractions, else the first of what Python reads in the first brackets.
 `parse_robospatial_lmms_eval` lmms-eval for RoboSpatial: `point_2d` of the JSON list in the first fence, in
                               thousandths.
+                              The two `_yes_no` beside them read its other questions.
 `parse_molmo`                 Molmo's evaluator for PixMo: points in percent in tags, clicks and
                               parentheses, or in thousandths of three digits, of a reply that is nothing else.
 
@@ -27,6 +28,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from snellen.core import lazy_re as re
+from snellen.core.literals import parse_literal
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.place import Box, Places, Point
 from snellen.core.sample import Sample
@@ -45,6 +47,7 @@ _BOX_WORDS = ("box", "rect")
 _VECTOR = re.compile(r"\(([-+]?\d+\.?\d*(?:,\s*[-+]?\d+\.?\d*)*?)\)")
 _ROUND = re.compile(r"\(\s*(\d+\.?\d*)\s*,\s*(\d+\.?\d*)\s*\)")
 _SQUARE = re.compile(r"\[\s*(\d+\.?\d*)\s*,\s*(\d+\.?\d*)\s*\]")
+_LISTED = re.compile(r"\[(.*?)\]", re.DOTALL)
 _THOUGHT = re.compile(r"^.*?</(?:think|thought)>", re.DOTALL)
 _ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:\w+)?\n(.*?)```", re.DOTALL)
@@ -145,26 +148,63 @@ def _pixel(numbers: Sequence[str], sample: Sample, *, whole: bool = False) -> Po
 
 def parse_robospatial(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
     match = _ROUND.search(reply) or _SQUARE.search(reply)
-    if match is None:
+    pair = tuple(map(float, match.groups())) if match else _pair_of_list(reply)
+    if pair is None:
         return unparsed_answer(reply, stop_reason)
     width, height = sample.extent
-    return _answer([Point(float(match[1]) * width, float(match[2]) * height)], sample)
+    return _answer([Point(pair[0] * width, pair[1] * height)], sample)
+
+
+def _pair_of_list(reply: str) -> tuple[float, float] | None:
+    """Two numbers, or a first pair, that are all there is in the first brackets as Python reads them."""
+    listed = _LISTED.search(reply)
+    try:
+        items = parse_literal(f"[{listed[1].strip()}]") if listed else []
+        pair = items if len(items) == 2 and not isinstance(items[0], tuple) else items[0]
+        x, y = map(float, pair)
+    except (ValueError, TypeError, IndexError, SyntaxError):
+        return None
+    return x, y
 
 
 def parse_robospatial_lmms_eval(
     reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()
 ) -> Answer:
-    text = _THOUGHT.sub("", _THOUGHT.sub("", reply))
-    tagged = _ANSWER_TAG.search(text)
-    fence = _FENCE.search(tagged[1].strip() if tagged else text)
+    fence = _FENCE.search(_without_thought(reply))
     try:
         items = json.loads(fence[1].strip()) if fence else ()
     except json.JSONDecodeError:
         items = ()
     width, height = sample.extent
-    pairs = (item["point_2d"] for item in items if "point_2d" in item)
-    named = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-    return _answer([Point(int(x / _THOUSAND * width), int(y / _THOUSAND * height)) for x, y in named], sample)
+    try:
+        pairs = [item["point_2d"] for item in items if "point_2d" in item]
+        named = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+        # The middle of the pixel, which its mask has or has not.
+        points = [Point(int(x / _THOUSAND * width) + 0.5, int(y / _THOUSAND * height) + 0.5) for x, y in named]
+    except TypeError:
+        return unparsed_answer(reply, stop_reason)  # its function stops at such lists
+    return _answer(points, sample)
+
+
+def parse_robospatial_yes_no(reply: str, stop_reason: str = "stop") -> Answer:
+    """Yes or no where the reply begins with it, in either case."""
+    text = reply.strip().lower()
+    found = next((word for word in ("yes", "no") if text.startswith(word)), "")
+    return ParsedAnswer(found.capitalize(), RULE) if found else unparsed_answer(reply, stop_reason)
+
+
+def parse_robospatial_lmms_eval_yes_no(reply: str, stop_reason: str = "stop") -> Answer:
+    """Yes or no where the last line holds one of the two."""
+    line = _without_thought(reply).strip().lower().split("\n")[-1]
+    held = [word for word in ("yes", "no") if word in line]
+    return ParsedAnswer(held[0].capitalize(), RULE) if len(held) == 1 else unparsed_answer(reply, stop_reason)
+
+
+def _without_thought(reply: str) -> str:
+    """What stands behind the thinking, and in the first <answer> of it if there is one."""
+    text = _THOUGHT.sub("", _THOUGHT.sub("", reply))
+    tagged = _ANSWER_TAG.search(text)
+    return (tagged[1] if tagged else text).strip()
 
 
 _ONE_PLACE = r"([0-9]+\.[0-9])"
