@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 
+from snellen.benchmarks.declaration.places import GOLD_COLUMNS_OF_SHAPE, PlaceRules
 from snellen.benchmarks.declaration.results_files import benchmarks_of_layout
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS
 from snellen.core.errors import DataError
@@ -26,6 +27,7 @@ from snellen.data.detect import detect
 from snellen.data.predictions import QUESTION_COLUMNS, column_roles
 
 _SEARCHED = {"id": ID_COLUMNS, "reply": REPLY_COLUMNS, "gold": GOLD_COLUMNS, "question": QUESTION_COLUMNS}
+_GOLD_PLACES = frozenset(name for names in GOLD_COLUMNS_OF_SHAPE.values() for name in names)
 _LETTERS = frozenset(ascii_uppercase)
 
 
@@ -70,7 +72,8 @@ def file_facts(path: str, columns: Sequence[str]) -> FileFacts | None:
         roles |= {"id": ids or roles["id"], "reply": (reply,), "gold": () if gold is None else (gold,)}
     except DataError as error:
         without_replies = str(error)
-    described = tuple(_column_fact(column, roles) for column in columns)
+    places = frozenset() if _GOLD_PLACES.isdisjoint(columns) else PlaceRules().columns()
+    described = tuple(_column_fact(column, roles, places) for column in columns)
     held = {fact.role for fact in described}
     holds = tuple(what for what in ("question", "gold", "reply") if what in held)
     published = benchmarks_of_layout(columns)
@@ -81,7 +84,7 @@ def _first(searched: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in searched if name in names)[:1]
 
 
-def _column_fact(column: str, roles: Mapping[str, tuple[str, ...]]) -> ColumnFact:
+def _column_fact(column: str, roles: Mapping[str, tuple[str, ...]], places: Collection[str]) -> ColumnFact:
     for role, chosen in roles.items():
         if column in chosen:
             reason = f"joined: {'+'.join(chosen)}" if len(chosen) > 1 else "the first name that is searched for"
@@ -89,6 +92,9 @@ def _column_fact(column: str, roles: Mapping[str, tuple[str, ...]]) -> ColumnFac
     for role, searched in _SEARCHED.items():
         if column in searched and roles[role]:
             return ColumnFact(column, "", f"no {role}: {'+'.join(roles[role])} comes first")
+    if column in places:
+        is_gold = column in _GOLD_PLACES
+        return ColumnFact(column, "gold" if is_gold else "place", "its name: where the answer is a place")
     if column in _LETTERS or column in OPTION_LISTS:
         return ColumnFact(column, "option", "a letter" if column in _LETTERS else "a list of options")
     if is_image_column(column) or is_video_column(column):

@@ -9,7 +9,7 @@ that a record needs nothing else to be scored and drawn again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import accumulate, product
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -50,6 +50,18 @@ class Mask(NamedTuple):
     width: int
     height: int
     runs: tuple[int, ...]
+
+    def bounds(self) -> Box:
+        """The smallest box around its pixels, of whole pixels; without an area if it has none."""
+        ends = list(accumulate(self.runs))
+        inside = [(start, end - 1) for start, end in zip(ends[0::2], ends[1::2], strict=False) if start < end]
+        if not inside:
+            return Box(0, 0, 0, 0)
+        high = self.height
+        # A run that goes on in the next column touches the lower and the upper edge.
+        tops = [0 if start // high != last // high else start % high for start, last in inside]
+        lows = [high - 1 if start // high != last // high else last % high for start, last in inside]
+        return Box(inside[0][0] // high, min(tops), inside[-1][1] // high + 1, max(lows) + 1)
 
 
 class Places(Struct, frozen=True, gc=False, omit_defaults=True):

@@ -7,11 +7,14 @@ so its score is what knowing the distribution of answers is worth.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
+from statistics import median
 
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
+from snellen.core.place import Box, Places, Point, Span, load_places
 from snellen.core.request import Generate, Rank, Request, Sampling
 from snellen.core.sample import Sample
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
@@ -29,7 +32,8 @@ _ALL = "all"
 
 class Frequent(ModelDefaults):
     """Answers by the most frequent gold answer of the question's group, the first of those that are
-    equally frequent. Of candidates to be ranked it prefers the one in the most frequent place."""
+    equally frequent; where places are asked for, by their median.
+    Of candidates to be ranked it prefers the one in the most frequent place."""
 
     concurrency = 64
     by_row = True
@@ -65,7 +69,10 @@ class Frequent(ModelDefaults):
                 f"one of {', '.join([*columns, _ALL])}"
             )
         replies: dict[str, str] = {}
-        for members in groups.values():
+        for (_, kind), members in groups.items():
+            if kind == "place":
+                replies |= _median_places(members)
+                continue
             counts = Counter(one.gold[0] for one in members if one.gold)
             if counts:
                 reply = counts.most_common(1)[0][0]
@@ -87,6 +94,44 @@ class Frequent(ModelDefaults):
         if not isinstance(request, Generate):
             return Failure("unsupported", "frequent answers with text alone")
         return Generated(reply)
+
+
+def _median_places(members: Sequence[Sample]) -> dict[str, str]:
+    """The same place in every picture or video, by sample, in the space in which it is asked for: the
+    median of each edge of the first gold places, in fractions of the picture or the duration. Samples
+    without a size have none."""
+    gold = [load_places(one.gold[0]) for one in members if one.gold]
+    fractions = [_fractions(places) for places in gold if len(places) and places.extent]
+    if not fractions:
+        return {}
+    is_point = all(places.points for places in gold)
+    middle = [median(edge) for edge in zip(*fractions, strict=True)]
+    return {
+        one.id: one.written_gold(_place_of(middle, one.extent, is_point).text(), exact=False)
+        for one in members
+        if one.extent
+    }
+
+
+def _fractions(places: Places) -> list[float]:
+    """The edges of the first place, in fractions of what it is in."""
+    if places.masks:
+        edges: Sequence[float] = places.masks[0].bounds()
+    elif places.polygons:
+        columns, rows = zip(*places.polygons[0], strict=True)
+        edges = (min(columns), min(rows), max(columns), max(rows))
+    else:
+        edges = (places.boxes or places.points or places.spans)[0]
+    return [edge / side for edge, side in zip(edges, cycle(places.extent), strict=False)]
+
+
+def _place_of(fractions: Sequence[float], extent: Sequence[float], is_point: bool) -> Places:
+    """The place with these edges in a picture or a video of a size."""
+    edges = [fraction * side for fraction, side in zip(fractions, cycle(extent), strict=False)]
+    size = tuple(extent)
+    if len(size) == 1:
+        return Places(spans=(Span(*edges),), extent=size)
+    return Places(points=(Point(*edges),), extent=size) if is_point else Places(boxes=(Box(*edges),), extent=size)
 
 
 def open_frequent(name: str, options: Mapping[str, str]) -> Frequent:

@@ -149,7 +149,7 @@ def _training_example(benchmark: Benchmark, sample: Sample, capabilities: Capabi
         return None
     finally:
         flow.close()
-    gold = sample.gold[0]
+    gold = sample.written_gold(sample.gold[0], exact=False)
     if isinstance(request, Rank):
         return TrainingExample(request, sample.options.get(gold, gold))
     return TrainingExample(request, gold) if isinstance(request, Generate) else None

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import DataError, UsageError
 from snellen.core.output import OUTCOMES, Answer, Failure, Outcome, ParsedAnswer, outcome_of
 from snellen.core.record import Pass, Record
 from snellen.core.sample import Kind
@@ -157,6 +157,8 @@ def _label_comparer(
             return LabelledReply(
                 record.kind, _right_or_none(right), _right_or_none(counted_right), agrees, record.outcome
             )
+        if record.kind == "place":
+            raise DataError(f"sample {record.id} asks for a place: label its replies as right or wrong")
         label_answer = _parse_answer_label(label, record, one_pass)
         parsed_answer = answer.value if isinstance(answer, ParsedAnswer) else None
         agrees = label_answer == parsed_answer

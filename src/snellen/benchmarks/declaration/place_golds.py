@@ -39,6 +39,7 @@ _EXPECTED: Mapping[PlaceShape, str] = {
     "mask": 'run lengths {"size": [height, width], "counts": ...}, or a picture in base64',
     "span": "start and end in seconds, or a list of these",
 }
+_OTHER_SPACE = "say what the numbers are with gold_space, such as pixels-corner-size for [x, y, width, height]"
 _SLACK = 1.0
 """Pixels, or seconds, that a gold place may reach beyond its picture or video."""
 
@@ -91,7 +92,7 @@ _FIELDS: Mapping[PlaceShape, str] = {
 def _reader(shape: PlaceShape, space: Space, extent: Sequence[float]) -> Callable[[Any], object]:
     """A function that reads one place of a shape."""
     if shape == "box":
-        return lambda numbers: _proper_box(space.read_box(_numbers(numbers, 4), extent))
+        return lambda numbers: _proper_box(_numbers(numbers, 4), space, extent)
     if shape == "point":
         return lambda numbers: space.read_point(_numbers(numbers, 2), extent)
     if shape == "polygon":
@@ -105,7 +106,7 @@ def _items(cell: str, shape: PlaceShape) -> list[Any]:
     if shape == "mask" and not text.startswith(("{", "[")):
         return [text]
     value = parse_json_or_literal(text)
-    if _is_object(value):
+    if isinstance(value, dict):
         return [value]
     if not isinstance(value, list):
         raise ValueError(text)
@@ -131,9 +132,10 @@ def _numbers(value: Any, count: int) -> list[float]:
     return numbers
 
 
-def _proper_box(box: Box) -> Box:
+def _proper_box(numbers: list[float], space: Space, extent: Sequence[float]) -> Box:
+    box = space.read_box(numbers, extent)
     if box.left > box.right or box.top > box.bottom:
-        raise ValueError(box)
+        raise DataError(f"{numbers} read as {space.name} ends before it begins; {_OTHER_SPACE}")
     return box
 
 
@@ -170,8 +172,8 @@ def _check_inside(places: Places, cell: str, space: Space) -> None:
         width, height = places.extent
         if any(not (-_SLACK <= x <= width + _SLACK and -_SLACK <= y <= height + _SLACK) for x, y in corners):
             raise DataError(
-                f"{cell[:60]!r} read as {space.name} is not in the picture of {width:g}x{height:g} pixels; say "
-                "what the numbers are with gold_space, such as pixels-corner-size for [x, y, width, height]"
+                f"{cell[:60]!r} read as {space.name} is not in the picture of {width:g}x{height:g} pixels; "
+                f"{_OTHER_SPACE}"
             )
     if len(places.extent) == 1 and any(span.end > places.extent[0] + _SLACK for span in places.spans):
         raise DataError(f"{cell[:60]!r} ends after the video, which lasts {places.extent[0]:g} s")

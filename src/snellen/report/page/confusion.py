@@ -97,6 +97,8 @@ class AnswerTally:
         answer = UNREAD if sample.answer is None else sample.answer
         # Of several right answers, the one that was given.
         gold = answer if answer in sample.gold else sample.gold[0]
+        if sample.kind == "place":
+            return  # no two places are the same answer
         if sample.kind != "open":
             self._closed.setdefault(sample.kind, Counter())[gold, answer] += 1
             return

@@ -1,0 +1,300 @@
+"""Tables of the user's own that ask for places, and TOML files that say what they ask."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from snellen.api import evaluate, score
+from snellen.benchmarks.declaration.family_file import read_family
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.core.benchmark import Benchmark, Variant, final_summary
+from snellen.core.errors import DataError, UsageError
+from snellen.core.output import Generated
+from snellen.core.place import Box, Point, load_places
+from snellen.core.record import Record
+from snellen.core.sample import Sample
+from snellen.engine.offline.gold_check import answer_samples, check_golds, gold_reply
+
+Rows = list[dict[str, object]]
+BOXES: Rows = [
+    {"id": "a", "question": "Where is the cat?", "bbox": "[10, 20, 60, 70]", "width": 100, "height": 200},
+    {"id": "b", "question": "Where is the dog?", "bbox": "[0, 0, 50, 100]", "width": 100, "height": 200},
+]
+
+
+def written(path: Path, rows: Rows) -> str:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
+        writer.writeheader()
+        writer.writerows(rows)
+    return str(path)
+
+
+def described(folder: Path, place: str, rows: Rows = BOXES, more: str = "") -> str:
+    written(folder / "rows.csv", rows)
+    file = folder / "places.toml"
+    file.write_text(f'data = "rows.csv"\nkind = "place"\n{more}\n[place]\n{place}\n')
+    return str(file)
+
+
+def samples_of(benchmark: Benchmark) -> list[Sample]:
+    return list(benchmark.samples(benchmark.open()))
+
+
+def answered(benchmark: Benchmark, *replies: str) -> list[Record]:
+    samples = samples_of(benchmark)
+    said = dict(zip((sample.id for sample in samples), replies, strict=True))
+    return answer_samples(benchmark, samples, lambda sample, _: Generated(said[sample.id]))
+
+
+def test_a_column_of_boxes_is_asked_for_and_scored(tmp_path: Path) -> None:
+    benchmark = open_benchmark(written(tmp_path / "boxes.csv", BOXES))
+    assert benchmark.headline == "iou@0.5"
+    one, _ = samples_of(benchmark)
+    assert (one.kind, one.extent, one.space) == ("place", (100, 200), "fractions")
+    assert load_places(one.gold[0]).boxes == (Box(10, 20, 60, 70),)
+    records = answered(benchmark, "[0.1, 0.1, 0.6, 0.35]", "[300, 300, 500, 500]")
+    assert [(record.score, record.outcome) for record in records] == [(1, "answered"), (0, "other_space")]
+    summary = final_summary(benchmark, records)
+    assert summary.headline.value == 50
+    assert summary.metrics["whole_picture"].value == 0
+    assert summary.metrics["centre_place"].value == 0
+    assert summary.outcomes["other_space"] == 1
+
+
+def test_the_option_coordinates_decides_how_replies_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "boxes.csv", BOXES)
+    benchmark = open_benchmark(path, Variant(options={"coordinates": "thousandths-yx"}))
+    assert benchmark.parameters["coordinates"] == "thousandths-yx"
+    (one,) = answered(benchmark, "[100, 100, 350, 600]", "")[:1]
+    assert one.score == 1
+    with pytest.raises(UsageError, match="coordinates=metres: expected one of fractions, pixels"):
+        open_benchmark(path, Variant(options={"coordinates": "metres"}))
+
+
+@pytest.mark.parametrize(
+    "space",
+    ["fractions", "pixels", "percent", "thousandths", "bins", "sent-pixels", "pixels-corner-size", "percent-yx"],
+)
+def test_the_gold_answer_scores_full_in_every_space(tmp_path: Path, space: str) -> None:
+    path = written(tmp_path / "boxes.csv", BOXES)
+    benchmark = open_benchmark(path, Variant(options={"coordinates": space}))
+    records = answer_samples(benchmark, samples_of(benchmark), gold_reply)
+    assert [record.score for record in records] == [1, 1]
+    check_golds(benchmark, benchmark.open())
+
+
+def test_points_are_asked_for_in_boxes_beside_other_questions(tmp_path: Path) -> None:
+    rows: Rows = [
+        {"question": "Where is the cat?", "type": "point", "bbox": "[10, 20, 60, 70]", "width": 100, "height": 200},
+        {"question": "Which?", "A": "cat", "B": "dog", "answer": "B"},
+    ]
+    benchmark = open_benchmark(written(tmp_path / "mixed.csv", rows))
+    assert benchmark.headline == "score"
+    assert [sample.kind for sample in samples_of(benchmark)] == ["place", "choice"]
+    records = answered(benchmark, "(0.6, 0.1)", "A")
+    assert [record.score for record in records] == [1, 0]
+
+
+def test_a_bare_point_is_graded_by_its_closeness(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Where?", "point": "[30, 40]", "width": 30, "height": 40}]
+    benchmark = open_benchmark(written(tmp_path / "points.csv", rows))
+    assert benchmark.headline == "closeness"
+    assert answered(benchmark, "[0.4, 0.4]")[0].score == pytest.approx(0.4)
+
+
+def test_spans_are_in_seconds_and_have_no_space(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "When?", "span": "[5, 10]", "duration": 20}]
+    benchmark = open_benchmark(written(tmp_path / "spans.csv", rows))
+    assert "coordinates" not in benchmark.options
+    records = answered(benchmark, "From 5 to 15 seconds.")
+    assert records[0].score == 0.5
+    summary = final_summary(benchmark, records)
+    assert summary.metrics["whole_picture"].value == 25
+    assert summary.metrics["centre_place"].value == 50
+
+
+def test_several_labelled_boxes_are_paired(tmp_path: Path) -> None:
+    rows: Rows = [
+        {
+            "question": "Find all animals.",
+            "bbox": "[[0, 0, 10, 10], [50, 50, 60, 60]]",
+            "labels": '["cat", "dog"]',
+            "width": 100,
+            "height": 100,
+        }
+    ]
+    benchmark = open_benchmark(written(tmp_path / "many.csv", rows), Variant(options={"coordinates": "pixels"}))
+    assert benchmark.headline == "f1@0.5"
+    reply = '[{"bbox_2d": [50, 50, 60, 60], "label": "dog"}, {"bbox_2d": [0, 0, 10, 10], "label": "fox"}]'
+    assert answered(benchmark, reply)[0].score == 0.5
+
+
+def picture(size: tuple[int, int], turned: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    exif = Image.Exif()
+    if turned:
+        exif[0x0112] = 6
+    Image.new("RGB", size).save(buffer, "JPEG", exif=exif)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(("turned", "extent"), [(False, (40, 30)), (True, (30, 40))])
+def test_without_columns_the_size_is_that_of_the_upright_picture(
+    tmp_path: Path, turned: bool, extent: tuple[int, int]
+) -> None:
+    (tmp_path / "p.jpg").write_bytes(picture((40, 30), turned))
+    rows: Rows = [{"question": "Where?", "bbox": "[1, 1, 20, 20]", "image_path": "p.jpg"}]
+    (sample,) = samples_of(open_benchmark(written(tmp_path / "boxes.csv", rows)))
+    assert sample.extent == extent
+
+
+@pytest.mark.parametrize(
+    ("place", "cell", "expected"),
+    [
+        ('gold_space = "pixels-corner-size"', "[10, 20, 30, 40]", Box(10, 20, 40, 60)),
+        ('gold_space = "fractions"', "[0.1, 0.1, 0.5, 0.5]", Box(10, 20, 50, 100)),
+        ('gold_space = "thousandths-yx"', "[100, 0, 500, 1000]", Box(0, 20, 100, 100)),
+        ("", '{"bbox": [1, 2, 3, 4], "label": "cat"}', Box(1, 2, 3, 4)),
+    ],
+)
+def test_gold_boxes_in_their_own_space(tmp_path: Path, place: str, cell: str, expected: Box) -> None:
+    rows: Rows = [{**BOXES[0], "bbox": cell}]
+    (sample,) = samples_of(open_benchmark(described(tmp_path, place, rows)))
+    assert load_places(sample.gold[0]).boxes == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("[1, 2, 3]", r"rows\.csv, row 1: column bbox: '\[1, 2, 3\]' is no box; expected four numbers"),
+        ("[1, 2, 3, NaN]", "is no box"),
+        ("cat", "is no box"),
+        ("[60, 60, 50, 40]", "ends before it begins; say what the numbers are with gold_space"),
+        ("[60, 60, 150, 140]", "not in the picture of 100x200 pixels"),
+    ],
+)
+def test_a_broken_gold_place_is_named_with_row_and_column(tmp_path: Path, cell: str, message: str) -> None:
+    rows: Rows = [{**BOXES[0], "bbox": cell}]
+    with pytest.raises(DataError, match=message):
+        samples_of(open_benchmark(described(tmp_path, "", rows)))
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ('metric = "accuracy"', "metric of places"),
+        ('coordinates = "metres"', "no coordinate space"),
+        ('gold_space = "sent-pixels"', "data know no model"),
+        ("count = -1", "count is -1"),
+        ('shape = "point"\ngold_shape = "point"\nmetric = "inside"', "inside needs gold boxes"),
+        ('parse = { snellen = "x.y" }', "for the rules of other tools"),
+        ("colour = 1", "unknown field"),
+    ],
+)
+def test_a_description_that_does_not_fit_is_refused(tmp_path: Path, place: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        open_benchmark(described(tmp_path, place))
+
+
+def test_a_table_of_places_needs_the_kind(tmp_path: Path) -> None:
+    written(tmp_path / "rows.csv", BOXES)
+    (tmp_path / "x.toml").write_text('data = "rows.csv"\n[place]\nshape = "box"\n')
+    with pytest.raises(DataError, match='kind = "place" and a table'):
+        open_benchmark(str(tmp_path / "x.toml"))
+
+
+def test_a_mask_is_a_column_or_the_last_picture(tmp_path: Path) -> None:
+    mask = Image.new("L", (4, 4))
+    mask.paste(255, (2, 0, 4, 4))
+    buffer = io.BytesIO()
+    mask.save(buffer, "PNG")
+    png = base64.b64encode(buffer.getvalue()).decode()
+    runs = json.dumps({"size": [4, 4], "counts": [8, 8]})
+    for cell in (png, runs):
+        rows: Rows = [{"question": "Where?", "mask": cell, "width": 4, "height": 4}]
+        benchmark = open_benchmark(described(tmp_path, 'shape = "point"\ngold_shape = "mask"', rows))
+        assert benchmark.headline == "inside"
+        records = answered(benchmark, "[0.75, 0.5]")
+        assert records[0].score == 1
+        assert final_summary(benchmark, records).metrics["chance"].value == 50
+    for name in ("seen.png", "mask.png"):
+        (tmp_path / name).write_bytes(buffer.getvalue())
+    rows = [{"question": "Where?", "image_1": png, "image_2": png}]
+    benchmark = open_benchmark(described(tmp_path, 'shape = "point"\ngold_shape = "mask"\ngold = "medium"', rows))
+    (sample,) = samples_of(benchmark)
+    assert len(sample.media) == 1
+    assert load_places(sample.gold[0]).masks[0].runs == (8, 8)
+
+
+def test_average_precision_is_the_headline_of_a_run(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "labels": "cat"}, {**BOXES[1], "labels": "dog"}]
+    place = 'count = 0\nlabelled = true\nmetric = "map"\nbeside = ["map_micro", "iou"]\ncoordinates = "pixels"'
+    benchmark = open_benchmark(described(tmp_path, place, rows))
+    replies = ['[{"bbox_2d": [10, 20, 60, 70], "label": "cat"}]', '[{"bbox_2d": [0, 0, 5, 5], "label": "dog"}]']
+    records = answered(benchmark, *replies)
+    assert [record.score for record in records] == [1, 0]
+    summary = final_summary(benchmark, records)
+    assert (summary.headline.name, summary.headline.value) == ("map", pytest.approx(50))
+    assert summary.metrics["f1@0.5"].value == 50
+    assert summary.metrics["map_micro"].value == pytest.approx(100 * 51 / 101)
+    assert {"f1@0.5", "map_micro", "iou"} <= set(summary.beside)
+    assert benchmark.headline_sums is not None
+    sums = benchmark.headline_sums(records)
+    assert sums is not None
+    assert sums.of_all() == pytest.approx(50)
+
+
+def test_a_family_file_declares_places(tmp_path: Path) -> None:
+    file = tmp_path / "made.toml"
+    file.write_text(
+        'version = "1"\ntitle = "Made"\nsource = "made"\ncoverage = "exact"\nkind = "place"\n'
+        'files = [{ url = "https://example.org/made.csv" }]\ngroups = ["kind"]\n'
+        '[place]\nshape = "box"\ngold_space = "pixels-corner-size"\nbeside = ["iou"]\n'
+        '[place.grade]\nofficial = "benchmarks.declaration.open_questions.is_gold"\n'
+    )
+    path = written(tmp_path / "made.csv", [{**row, "kind": "animal"} for row in BOXES])
+    declaration = read_family(file)
+    benchmark = declaration(Variant(data=path, options={"coordinates": "pixels"}))
+    assert benchmark.rules == ("snellen", "official")
+    records = answered(benchmark, "[10, 20, 70, 90]", "[0, 0, 50, 100]")
+    assert [record.score for record in records] == [1, 1]
+    assert [record.values["iou"] for record in records] == [1, 1]
+    by_authors = declaration(Variant(data=path, options={"coordinates": "pixels"}, rule="official"))
+    assert [record.score for record in answered(by_authors, "[10, 20, 70, 90]", "[0, 0, 5, 5]")] == [1, 0]
+
+
+def test_baselines_answer_in_the_space_that_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "boxes.csv", [{**row, "id": f"{row['id']}{n}"} for row in BOXES for n in range(20)])
+    for model in ("random", "frequent"):
+        for space in ("fractions", "thousandths-yx"):
+            result = evaluate(model, f"{path}:coordinates={space}", out=tmp_path / "runs", store=tmp_path / "store")
+            assert result.summary.outcomes["answered"] == 40
+    # The median of equally many boxes of two kinds lies between them.
+    assert result.summary.headline.value == 0
+    assert result.summary.metrics["whole_picture"].value == 0
+
+
+def test_predictions_of_places_are_scored(tmp_path: Path) -> None:
+    data = written(tmp_path / "boxes.csv", BOXES)
+    replies: Rows = [{"id": "a", "prediction": "[0.1, 0.1, 0.6, 0.35]"}, {"id": "b", "prediction": "no idea"}]
+    predictions = written(tmp_path / "replies.csv", replies)
+    assert score(data, predictions).summary.headline.value == 50
+    alone = written(tmp_path / "alone.csv", [{**row, **reply} for row, reply in zip(BOXES, replies, strict=True)])
+    assert score(alone, alone).summary.headline.value == 50
+
+
+def test_points_beyond_masks_of_another_size_are_wrong(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Where?", "type": "point", "polygon": "[0,0, 50,0, 50,50]", "width": 100, "height": 100}]
+    benchmark = open_benchmark(written(tmp_path / "p.csv", rows))
+    assert benchmark.headline == "inside"
+    (sample,) = samples_of(benchmark)
+    assert load_places(sample.gold[0]).polygons == ((Point(0, 0), Point(50, 0), Point(50, 50)),)
+    assert [record.score for record in answered(benchmark, "[0.4, 0.1]")] == [1]
