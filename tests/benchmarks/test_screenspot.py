@@ -1,15 +1,22 @@
-"""ScreenSpot's boxes in every form in which files hold them, and where a point must lie."""
+"""ScreenSpot's boxes in every form in which files hold them, where a point must lie, and the space in
+which it is asked for and read."""
 
 from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.perception.screenspot import Target, parse_target, to_common_layout
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.perception.screenspot import add_extent, grade_inset, to_common_layout
+from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
-from snellen.core.sample import Row
-from snellen.extract.points import Point
+from snellen.core.output import Generated
+from snellen.core.place import Box, Places, Point, load_places
+from snellen.core.record import Record
+from snellen.core.request import Generate
+from snellen.core.sample import Row, Sample
+from snellen.scoring.places.metrics import inside
 
-BOX = Target(20, 10, 60, 30, 200, 100)
+GOLD = Places(boxes=(Box(20, 10, 60, 30),), extent=(200, 100))
 
 
 def row(**cells: str) -> Row:
@@ -22,12 +29,9 @@ def row(**cells: str) -> Row:
 def test_every_form_of_a_box_is_the_same_gold(bbox: str, pro: bool) -> None:
     cells = to_common_layout(row(bbox=bbox), pro=pro).cells
     assert cells["question"] == "open it"
-    assert parse_target(cells["answer"]) == pytest.approx(BOX)
-
-
-def test_thousandths_are_those_of_the_picture() -> None:
-    cells = to_common_layout(row(bbox="[20, 10, 40, 20]"), thousandths=True).cells
-    assert parse_target(cells["answer"]) == pytest.approx(Target(100, 100, 300, 300, 1000, 1000))
+    gold = load_places(cells["answer"])
+    assert gold.boxes[0] == pytest.approx(GOLD.boxes[0])
+    assert add_extent(Sample("1", "place", "?", gold=(cells["answer"],)), row()).extent == (200, 100)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +59,50 @@ def test_platform_and_element_make_a_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("point", "inside", "inside_by_a_pixel_less"),
+    ("point", "is_inside", "inside_by_a_pixel_less"),
     [
-        (Point(0.2, 0.2), True, True),
-        (Point(0.1, 0.1), True, True),
-        (Point(0.3, 0.3), True, False),
-        (Point(0.301, 0.2), False, False),
-        (Point(0.2, 0.09), False, False),
+        (Point(40, 20), True, True),
+        (Point(20, 10), True, True),
+        (Point(60, 30), True, False),
+        (Point(60.2, 20), False, False),
+        (Point(40, 9), False, False),
     ],
 )
-def test_a_point_on_the_edge_counts(point: Point, inside: bool, inside_by_a_pixel_less: bool) -> None:
-    assert BOX.contains(point) == inside
-    assert BOX.contains(point, inset=1) == inside_by_a_pixel_less
+def test_a_point_on_the_edge_counts(point: Point, is_inside: bool, inside_by_a_pixel_less: bool) -> None:
+    places = Places(points=(point,))
+    assert inside(places, GOLD) == is_inside
+    assert grade_inset(places.text(), Sample("1", "place", "?", gold=(GOLD.text(),))) == inside_by_a_pixel_less
+
+
+def ask(coordinates: str, reply: str) -> tuple[str, Record]:
+    """The prompt of one question, and its record with this reply."""
+    benchmark = open_benchmark(f"screenspot:coordinates={coordinates}", Variant(data=None))
+    sample = Sample("1", "place", "open it", gold=(GOLD.text(),), extent=(200, 100), space=coordinates)
+    flow = benchmark.flow(sample)
+    request = next(flow)
+    assert isinstance(request, Generate)
+    with pytest.raises(StopIteration) as done:
+        flow.send(Generated(reply))
+    return request.messages[0].text(), done.value.value
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "reply", "outcome", "score"),
+    [
+        ("fractions", "pyautogui.click(x=0.2, y=0.2)", "answered", 1.0),
+        ("fractions", "pyautogui.click(x=0.8, y=0.2)", "answered", 0.0),
+        # Version 2 took these for pixels.
+        ("fractions", "pyautogui.click(x=40, y=20)", "other_space", 0.0),
+        ("pixels", "pyautogui.click(x=40, y=20)", "answered", 1.0),
+        ("thousandths", "<box>(150,150),(250,250)</box>", "answered", 1.0),
+        ("thousandths-yx", "[200, 150]", "answered", 1.0),
+        ("thousandths", "(200, 150), (1, 1), (2, 2)", "other_count", 0.0),
+        ("percent", "The upper left corner", "unparsed", 0.0),
+    ],
+)
+def test_a_reply_is_read_in_the_space_that_is_asked_for(
+    coordinates: str, reply: str, outcome: str, score: float
+) -> None:
+    prompt, record = ask(coordinates, reply)
+    assert (record.outcome, record.score) == (outcome, score)
+    assert ("[y, x]" in prompt) == coordinates.endswith("yx")

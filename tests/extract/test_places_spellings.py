@@ -222,7 +222,11 @@ BARE = (
     Reply("100, 200, 300, 500", (CAT,)),
     Reply("100 200 300 500.", (CAT,)),
     Reply("(100, 200) to (300, 500)", (CAT,)),
-    Reply("Top left (100, 200), bottom right (300, 500)", (Point(300, 250),)),
+    Reply("Top left (100, 200), bottom right (300, 500)", (CAT,)),
+    Reply("- Top-left corner: (100, 200)\n- Bottom-right corner: (300, 500)", (CAT,)),
+    Reply("Its upper left corner is at (100, 200) and the lower right corner is at (300, 500).", (CAT,)),
+    Reply('{"top_left": [100, 200], "bottom_right": [300, 500]}', (CAT,)),
+    Reply("$\\left(100, 200\\right)$", (Point(100, 100),)),
     Reply("[[100, 200], [300, 500]]", (CAT,)),
     # wentaoyuan/RoboPoint: fractions in a list of tuples
     Reply("[(0.1, 0.2), (0.5, 0.9)]", (Point(100, 100), Point(500, 450)), "fractions", None),
@@ -255,6 +259,10 @@ AROUND = (
     Reply(
         '[{"bbox_2d": [100, 200, 300, 500], "label": "RGB (255, 0, 0) cat"}]', (CAT,), labels=("RGB (255, 0, 0) cat",)
     ),
+    Reply("The picture has the size (1000, 500). [100, 200, 300, 500]", (CAT,)),
+    Reply('{"bbox": [100, 200, 300, 500], "center": [200, 350]}', (CAT,)),
+    Reply('{"bbox_2d": [100, 200, 300, 500], "point_2d": [100, 200]}', (Point(100, 100),)),
+    Reply("[100, 200, 300, 500] (that is, [100, 200, 300, 500])", (CAT,)),
     Reply('{"answer": [100, 200, 300, 500]}', (CAT,)),
     Reply('{"answer": [[100, 200, 300, 500]]}', (CAT,)),
     Reply("Das Kästchen ist [100, 200, 300, 500]. 坐标是上面的。", (CAT,)),

@@ -50,6 +50,7 @@ ONE = (
     "<think>1 - 2 seconds?</think>12.5 - 20.3",
     "The video is 90 seconds long. The cat jumps from 12.5 to 20.3 seconds.",
     "**12.5s** – **20.3s**",
+    "00:12.5 - 00:20.3 (12.5 - 20.3 s)",
     "12500 ms to 20300 ms",
     "12.5 秒到 20.3 秒",
 )

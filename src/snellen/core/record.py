@@ -152,6 +152,10 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
         return self.unscored in RETRYABLE
 
 
+PLACES_LOOKED_AT = 100
+"""In so many first replies for places the summary looks for another coordinate space."""
+
+
 def credits_empty_reply(score: float | None, passes: Sequence[Pass]) -> bool:
     """Whether a score was given to an empty reply, as some rules of other tools do."""
     if not score:

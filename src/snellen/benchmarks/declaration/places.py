@@ -26,6 +26,7 @@ from msgspec import Struct, structs
 from snellen.benchmarks.declaration.declaration import Headline
 from snellen.benchmarks.declaration.place_golds import mask_of_picture, read_places
 from snellen.benchmarks.protocol.flows import GradeFunction, PlaceParser, PlaceScoring
+from snellen.benchmarks.protocol.other_spaces import other_space_notice
 from snellen.benchmarks.protocol.parsers import OWN, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import DataError, MediaError, UnknownName, UsageError
@@ -189,13 +190,21 @@ def closing_line(rules: PlaceRules, coordinates: str) -> str:
 
 
 def summarise_places(
-    rules: PlaceRules, failures: FailurePolicy, plain: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
+    rules: PlaceRules,
+    failures: FailurePolicy,
+    coordinates: str,
+    plain: Callable[[Sequence[Record]], Summary],
+    records: Sequence[Record],
 ) -> Summary:
     """The plain summary, with the metrics of the whole run and what the middle and the whole of each
-    picture score. Nothing is added where the headline is withheld."""
+    picture score, and a notice where the replies fit another space than `coordinates`. Nothing is added
+    where the headline is withheld."""
     summary = plain(records)
     if summary.headline.value is None:
         return summary
+    if coordinates:
+        notices = (*summary.notices, *other_space_notice(records, coordinates))
+        summary = structs.replace(summary, notices=notices)
     names = [name for name in rules.beside if is_run_metric(name)]
     metrics = {**summary.metrics, **run_metrics(names, failures, records, rules.over)}
     if rules.count == 1 and not is_run_metric(rules.headline):

@@ -123,7 +123,11 @@ class RuleScoring(Scoring):
         self, headline: str, resolved: ResolvedVariant, secondary: tuple[str, ...]
     ) -> Callable[[Sequence[Record]], Summary]:
         plain = partial(summarise, headline=headline, failures=resolved.failures, secondary=secondary)
-        return plain if self.place is None else partial(summarise_places, self.place, resolved.failures, plain)
+        if self.place is None:
+            return plain
+        # Rules of other tools have spaces of their own.
+        coordinates = resolved.options.get(COORDINATES, "") if resolved.rule == OWN else ""
+        return partial(summarise_places, self.place, resolved.failures, coordinates, plain)
 
     def _ask_config(self, resolved: ResolvedVariant) -> AskConfig:
         """How questions are asked: parsers of the rule, prompt template, few-shot examples,

@@ -11,40 +11,38 @@ A reply is right if its point, or the centre of its box, lies in the element's b
 the headline. Beside it stands the mean of the six cells of platform and kind of element, which is
 the average of ScreenSpot's paper, if all six were asked.
 
-Oddities: coordinates up to 1 are fractions of the picture, larger ones pixels of the file, which a
-model that resizes its pictures may not know; `coordinates=thousandths` asks for, and reads, numbers
-from 0 to 1000. VLMEvalKit's box ends one pixel earlier in versions 1 and 2, and a reply without a
-point means the upper left corner there. The authors' scripts (`--rule official`) take fractions
-alone. VLMEvalKit's Text_Accuracy and Icon_Accuracy over several groups weigh each group by the
+Oddities: the point is asked for, and read, in one coordinate space (`coordinates`), that of the model
+where the catalogue knows it. VLMEvalKit (`--rule vlmevalkit`) takes numbers up to 1 for fractions and
+larger ones for pixels; its box ends one pixel earlier in versions 1 and 2, and a reply without a point
+means the upper left corner there. The authors' scripts (`--rule official`) take fractions alone, in
+Qwen-VL's boxes thousandths. VLMEvalKit's Text_Accuracy and Icon_Accuracy over several groups weigh each group by the
 square of its size; here every question weighs the same.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import open_answers
 from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.places import COORDINATES, PlaceRules
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile, published_tsv
+from snellen.benchmarks.declaration.scoring import place_questions
 from snellen.benchmarks.declaration.video_questions import add_group_mean
-from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.parsers import OFFICIAL, OWN, VLMEVALKIT, ParserSet
+from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import image_size
-from snellen.core.output import Answer, ParsedAnswer
+from snellen.core.place import Box, Places, load_places, parse_space
 from snellen.core.sample import Row, Sample
-from snellen.extract.open_text import parse_raw
-from snellen.extract.points import Point, parse_point, read_point
-from snellen.extract.published.screenspot import point_pro, point_seeclick, point_vlmevalkit
 from snellen.prompts.choice import PromptTemplate
+from snellen.prompts.places import describe_space
+from snellen.scoring.places.metrics import inside
 
 VERSION = "version"
 PART = "part"
@@ -89,40 +87,6 @@ _PLATFORMS = {
 """The platform by where a screenshot is from, in versions 1 and 2."""
 
 
-class Target(NamedTuple):
-    """The box of the element, by its corners, in a picture of a size; all in pixels."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-    width: float
-    height: float
-
-    def text(self) -> str:
-        """The box as a gold answer."""
-        box = ", ".join(f"{number:.10g}" for number in self[:4])
-        return f"[{box}] of {self.width:g}x{self.height:g}"
-
-    def to_thousandths(self) -> Target:
-        """The same box in a picture of 1000 x 1000."""
-        across, down = 1000 / self.width, 1000 / self.height
-        box = (self.left * across, self.top * down, self.right * across, self.bottom * down)
-        return Target(*box, 1000, 1000)
-
-    def contains(self, point: Point, inset: float = 0.0) -> bool:
-        """Whether a point, in fractions of the picture, is in the box or on its edge. `inset` moves
-        the right and lower edge by so many pixels."""
-        horizontal = self.left / self.width <= point.x <= (self.right - inset) / self.width
-        return horizontal and self.top / self.height <= point.y <= ((self.bottom - inset) / self.height)
-
-
-def parse_target(gold: str) -> Target:
-    """The box of a gold answer."""
-    box, _, size = gold.partition(" of ")
-    return Target(*map(float, box.strip("[]").split(", ")), *map(float, size.split("x")))
-
-
 def published_files() -> dict[tuple[str, ...], PublishedFile | HubSplit]:
     """The file or data set of each version and part."""
     return {
@@ -146,21 +110,16 @@ def _name(version: str, part: str) -> str:
     return f"{_FAMILY[version]}_{title}"
 
 
-def to_common_layout(row: Row, *, pro: bool = False, thousandths: bool = False) -> Row:
+def to_common_layout(row: Row, *, pro: bool = False) -> Row:
     """The row with its instruction as question, its box as gold and its groups.
 
-    With `pro` boxes are two corners, as in ScreenSpot-Pro; with `thousandths` the gold is in
-    thousandths of the picture. Raises DataError for a row without a picture and its size, or with a
-    box that is none.
+    With `pro` boxes are two corners, as in ScreenSpot-Pro. Raises DataError for a row without a
+    picture and its size, or with a box that is none.
     """
     cells = row.cells
     if "bbox" not in cells:
         return row
-    target = _target(row, pro)
-    changed = {
-        "question": cells.get("question") or cells.get("instruction", ""),
-        "answer": (target.to_thousandths() if thousandths else target).text(),
-    }
+    changed = {"question": cells.get("question") or cells.get("instruction", ""), "answer": _target(row, pro).text()}
     element = cells.get("ui_type") or cells.get("data_type", "")
     if pro:
         group = cells.get("category") or cells.get("group", "")
@@ -181,8 +140,8 @@ def to_common_layout(row: Row, *, pro: bool = False, thousandths: bool = False) 
     return structs.replace(row, cells={**kept, **changed, **named})
 
 
-def _target(row: Row, pro: bool) -> Target:
-    """The box in pixels: from x, y, width and height, or two corners, or corners in fractions.
+def _target(row: Row, pro: bool) -> Places:
+    """The box of the element in pixels: from x, y, width and height, or two corners, or corners in fractions.
     Raises DataError for a box outside of its picture, which is a sign of another form."""
     numbers = _numbers(row, "bbox", 4)
     width, height = _size(row)
@@ -199,7 +158,7 @@ def _target(row: Row, pro: bool) -> Target:
             f"the box {row.cells['bbox']} is not in the picture of "
             f"{width:g}x{height:g} pixels; expected {form} in pixels, or two corners in fractions"
         )
-    return Target(*corners, width, height)
+    return Places(boxes=(Box(*corners),), extent=(width, height))
 
 
 def _size(row: Row) -> tuple[float, float]:
@@ -226,82 +185,64 @@ def _numbers(row: Row, column: str, count: int) -> list[float]:
     return numbers
 
 
-COORDINATES = "coordinates"
-FRACTIONS, PIXELS, THOUSANDTHS = "fractions", "pixels", "thousandths"
+def add_extent(sample: Sample, row: Row) -> Sample:
+    """The sample with the size of its picture."""
+    return structs.replace(sample, extent=load_places(sample.gold[0]).extent) if sample.gold else sample
+
+
 MEAN = "mean_of_platforms_and_elements"
 _CELL_COUNT = 6
 _MAX_NEW_TOKENS = 256
-_SCALES = {
-    FRACTIONS: "x and y are fractions of the picture's width and height, between 0 and 1.",
-    PIXELS: "x and y are pixels of the picture, from its left and upper edge.",
-    THOUSANDTHS: "x and y run from 0 to 1000 over the picture's width and height.",
-}
-
-ReadPoint = Callable[[str], Point | None]
+_SCRIPTS = "extract.published.screenspot"
 
 
-def _template(scale: str) -> PromptTemplate:
-    return PromptTemplate(
-        frame="This is a screenshot. Click on the element for the following instruction.\n"
-        "{question}\n"
-        f"Answer with the point alone, as pyautogui.click(x=?, y=?); {_SCALES[scale]}"
+def grade_inset(answer: str, sample: Sample) -> float:
+    """VLMEvalKit's grade in versions 1 and 2: the right and lower edge are a pixel less."""
+    (box,) = load_places(sample.gold[0]).boxes
+    inner = Places(boxes=(Box(box.left, box.top, box.right - 1, box.bottom - 1),))
+    return inside(load_places(answer), inner)
+
+
+def place_rules_of(version: str) -> PlaceRules:
+    """How points are read and graded in a version."""
+    pro = version == PRO
+    return PlaceRules(
+        shape="point",
+        gold_shape="box",
+        metric="inside",
+        parse={
+            VLMEVALKIT: f"{_SCRIPTS}.parse_vlmevalkit",
+            OFFICIAL: f"{_SCRIPTS}.{'parse_pro' if pro else 'parse_seeclick'}",
+        },
+        grade={} if pro else {VLMEVALKIT: f"{__name__.removeprefix('snellen.')}.{grade_inset.__name__}"},
     )
 
 
-def _to_fractions(point: Point, target: Target) -> Point:
-    """A point with a coordinate above 1 is in pixels."""
-    if max(point) <= 1:
-        return point
-    return Point(point.x / target.width, point.y / target.height)
-
-
-def _grade(answer: str, sample: Sample) -> float:
-    target = parse_target(sample.gold[0])
-    return float(target.contains(_to_fractions(read_point(answer), target)))
-
-
-def _grade_vlmevalkit(inset: float, answer: str, sample: Sample) -> float:
-    target, point = parse_target(sample.gold[0]), point_vlmevalkit(answer)
-    return float(point is not None and target.contains(_to_fractions(point, target), inset))
-
-
-def _grade_official(read: ReadPoint, answer: str, sample: Sample) -> float:
-    point = read(answer)
-    return float(point is not None and parse_target(sample.gold[0]).contains(point))
-
-
-def _parse_vlmevalkit(reply: str, stop_reason: str) -> Answer:
-    """The whole reply; an empty one is a point, too: the upper left corner."""
-    return ParsedAnswer(reply, "raw reply")
-
-
-def _rules(version: str) -> dict[str, ParserSet]:
-    pro = version == PRO
-    scorings = {
-        OWN: OpenScoring(parse_point, _grade),
-        VLMEVALKIT: OpenScoring(_parse_vlmevalkit, partial(_grade_vlmevalkit, 0.0 if pro else 1.0)),
-        OFFICIAL: OpenScoring(parse_raw, partial(_grade_official, point_pro if pro else point_seeclick)),
-    }
-    return {rule: ParserSet(open=scoring) for rule, scoring in scorings.items()}
+def _template(coordinates: str) -> PromptTemplate:
+    form = "[y, x]" if parse_space(coordinates).order == "yx" else "pyautogui.click(x=?, y=?)"
+    return PromptTemplate(
+        frame="This is a screenshot. Click on the element for the following instruction.\n"
+        "{question}\n"
+        f"Answer with the point alone, as {form}; {describe_space(coordinates)}."
+    )
 
 
 def _for_variant(declaration: Declaration, variant: Variant) -> Declaration:
-    """The rules of the version and the prompt of the scale. In thousandths the gold boxes are, too,
-    unless a published rule reads the replies, which knows no such scale."""
+    """The rules of the version and the prompt of the coordinate space."""
     version = variant.options.get(VERSION, ONE)
-    scale = variant.options.get(COORDINATES, FRACTIONS)
-    thousandths = variant.rule in (None, OWN) and scale == THOUSANDTHS
+    rules = place_rules_of(version)
+    coordinates = variant.options.get(COORDINATES, rules.coordinates)
     return replace(
         declaration,
-        template=_template(scale) if scale in _SCALES else None,
-        adjust_row=partial(to_common_layout, pro=version == PRO, thousandths=thousandths),
-        scoring=open_answers("accuracy", _rules(version)),
+        template=_template(coordinates) if coordinates in rules.options()[COORDINATES] else None,
+        adjust_row=partial(to_common_layout, pro=version == PRO),
+        scoring=place_questions(rules, "accuracy"),
     )
 
 
 BENCHMARK = Declaration(
     name="screenspot",
-    version="2",
+    version="3",
     title="ScreenSpot, elements of user interfaces",
     paper="https://arxiv.org/abs/2401.10935",
     provenance="ScreenSpot (Apache-2.0), ScreenSpot-v2 and ScreenSpot-Pro (as their authors' pages "
@@ -313,11 +254,11 @@ BENCHMARK = Declaration(
             "lmms-eval", "is two tasks: the box for an instruction, and the instruction for a box"
         )
     },
-    options={COORDINATES: tuple(_SCALES)},
     adjust_row=to_common_layout,
+    adjust=add_extent,
     group_by=GROUPS,
     max_new_tokens=_MAX_NEW_TOKENS,
     for_variant=_for_variant,
-    scoring=open_answers("accuracy", _rules(ONE)),
+    scoring=place_questions(place_rules_of(ONE), "accuracy"),
     headline=Headline(summarise=partial(add_group_mean, MEAN, PLATFORM_ELEMENT, labels=_CELL_COUNT)),
 )

@@ -18,7 +18,11 @@ _GROUP = re.compile(r"[\[({>]([^\[\](){}<>]*)(?=[\])}<])")
 _WORD = re.compile(r"[\w-]+\Z")
 _TAG = re.compile(r"<\|?([a-z_0-9-]+)\|?\s*>\Z", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s,;\[\](){}]*(?:(?:-|–|→|to|and)[\s\[({]*)?", re.IGNORECASE)
-_CORNERS = re.compile(r"[\s,;]*(?:(?:-|–|→|to|and)\s*)?", re.IGNORECASE)
+_CORNERS = re.compile(
+    r"[\s,;]*(?:(?:-|–|→|to|and)\s*)?(?:the\s)?"
+    r"(?P<named>[\"'*]{0,3}(?:bottom|lower)[\s_-]?right(?:[\s_-]corner)?(?:\sis)?(?:\sat)?[\s:=\"'*]{0,9})?",
+    re.IGNORECASE,
+)
 _MAX_WORD = 60
 _BOX_NAME = re.compile(r"b?box(?:es)?(?:_?2d)?|bounding_?box(?:es)?|rect(?:angle)?|det|box_start|quad")
 _POINT_NAME = re.compile(
@@ -90,15 +94,20 @@ def _join_corners(text: str, groups: list[Written], pairs_are_boxes: bool) -> It
         other = groups[index + 1] if index + 1 < len(groups) else None
         name = one.spelling.rpartition(" ")[2]
         boxes = _BOX_NAME.fullmatch(name) or (pairs_are_boxes and not _POINT_NAME.fullmatch(name))
+        gap = None
         if (
             other is not None
             and boxes
             and len(one.numbers) == len(other.numbers) == 2
             and one.spelling == other.spelling
-            and _CORNERS.fullmatch(text, one.end, other.start)
         ):
+            gap = _CORNERS.fullmatch(text, one.end, other.start)
+        if other is not None and gap is not None:
             yield one._replace(
-                numbers=one.numbers + other.numbers, end=other.end, decimals=one.decimals or other.decimals
+                numbers=one.numbers + other.numbers,
+                end=other.end,
+                decimals=one.decimals or other.decimals,
+                label="" if gap["named"] else one.label,
             )
             index += 2
             continue

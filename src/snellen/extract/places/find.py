@@ -34,10 +34,11 @@ def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Writte
     tagged = [*find_point_tags(text), *find_tokens(text, size)]
     rest = _blank(text, tagged)
     found = [*tagged, *find_named(rest), *find_bracketed(rest, pairs_are_boxes=size == 4 or not several)]
-    if any(one.structured for one in found):
-        found = [one for one in found if one.structured]
-    elif any(len(one.numbers) in (2, 4) for one in found):
-        found = [one for one in found if len(one.numbers) in (2, 4)]
+    structured = [one for one in found if one.structured]
+    found = structured or [one for one in found if len(one.numbers) in (2, 4)] or found
+    # A centre beside a box, or a box beside a point, is not what was asked for.
+    if (structured or size == 4) and any(len(one.numbers) == size for one in found):
+        found = [one for one in found if len(one.numbers) not in (2, 4) or len(one.numbers) == size]
     if not found:
         return _lone_numbers(text, (2, 4) if size == 2 else (4,))
     return with_labels(text, sorted(found, key=lambda one: (one.start, one.end)))

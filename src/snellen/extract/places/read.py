@@ -156,6 +156,8 @@ def _asked(text: str, found: list[Written], count: int | None) -> list[Written]:
     """The places that count: all, or those of the last answer."""
     if count is None or len(found) == count:
         return found
+    # The same place may be said twice, as in "0:12 - 0:20 (12 - 20 s)".
+    found = list({one.numbers: one for one in reversed(found)}.values())[::-1]
     last = len(found) - 1
     while last and not _words(text[found[last - 1].end : found[last].start]):
         last -= 1

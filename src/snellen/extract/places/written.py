@@ -48,7 +48,7 @@ class Numbers(NamedTuple):
 
 def parse_numbers(text: str) -> Numbers | None:
     """The numbers of a text that holds nothing else but commas and white space; None for others."""
-    items = [item for item in _SPLIT.split(text.strip(" \t\r\n,;\\$")) if item]
+    items = [item for item in _SPLIT.split(text.replace("\\right", "").strip(" \t\r\n,;\\$")) if item]
     if not items or items == ["%"]:
         return None
     values, decimals, mark = [], False, ""

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from snellen.core import lazy_re as re
+from snellen.core.errors import DataError
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.place import Box, Places, load_places
 from snellen.core.sample import Sample
@@ -49,7 +50,7 @@ def parse_refcoco_lmms_eval(
     match = _BRACKETED.search(reply)
     if match is None:
         return unparsed_answer(reply, stop_reason)
-    return _answer([_scaled(map(float, match.groups()), 1, sample.extent)], sample)
+    return _answer([_scaled(map(float, match.groups()), 1, picture_size(sample))], sample)
 
 
 def parse_refcoco_vlmevalkit(
@@ -63,7 +64,7 @@ def parse_refcoco_vlmevalkit(
     whole = 1000 if _LARGEST_FRACTION < highest <= 1000 else 1
     left, top, right, bottom = (min(max(number / whole, 0.0), 1.0) for number in numbers)
     turned = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
-    return _answer([_scaled(turned, 1, sample.extent)], sample)
+    return _answer([_scaled(turned, 1, picture_size(sample))], sample)
 
 
 def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
@@ -73,7 +74,7 @@ def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Seque
     if not any(box):
         return ParsedAnswer(Places(extent=tuple(sample.extent)).text(), RULE)
     whole = 1.0 if max(box) <= 1 else _LARGEST_GROUNDINGME
-    candidates = [Box(*box), _scaled(box, whole, sample.extent)]
+    candidates = [Box(*box), _scaled(box, whole, picture_size(sample))]
     golds = load_places(sample.gold[0]).boxes
     return _answer([_nearest(candidates, golds)], sample)
 
@@ -104,7 +105,7 @@ def parse_odinw(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Se
     said = [(numbers, label) for numbers, label in said if all(map(math.isfinite, numbers))]
     for numbers, label in said:
         held = (box for box, name in zip(gold.boxes, gold.labels, strict=True) if _folded(name) == _folded(label))
-        boxes.append(_best_reading(numbers, list(held), sample.extent))
+        boxes.append(_best_reading(numbers, list(held), picture_size(sample)))
     return _answer(boxes, sample, [label for _, label in said])
 
 
@@ -179,6 +180,14 @@ def _iou(one: Box, other: Box) -> float:
 
 def _folded(label: str) -> str:
     return label.strip().lower()
+
+
+def picture_size(sample: Sample) -> tuple[float, float]:
+    """Width and height of the picture in pixels. Raises DataError if they are unknown."""
+    if len(sample.extent) != 2:
+        raise DataError("reading coordinates needs the picture's width and height, which are unknown")
+    width, height = sample.extent
+    return width, height
 
 
 def _scaled(numbers: Iterable[float], whole: float, extent: Sequence[float]) -> Box:

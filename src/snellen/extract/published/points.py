@@ -3,8 +3,6 @@
 `parse_osworld_g_lmms_eval`   lmms-eval for OSWorld-G: the centre of a <bbox>, else the first pair in brackets,
                               else x and y, else the first numbers; up to 1 fractions, else pixels.
                               Two negative numbers say that there is nothing to click.
-`parse_osworld_g_vlmevalkit`  VLMEvalKit for OSWorld-G: the first "x=500, y=300" in thousandths, else the upper left
-                              corner.
 `parse_roborefer`             RoboRefer's authors for RefSpatial: every pair in parentheses, in fractions
                               if one of its numbers has a decimal point, else in pixels; of four numbers every
                               pixel of the box, always in fractions.
@@ -32,7 +30,7 @@ from snellen.core.literals import parse_literal
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.place import Box, Places, Point
 from snellen.core.sample import Sample
-from snellen.extract.published.screenspot import point_vlmevalkit
+from snellen.extract.published.boxes import picture_size
 from snellen.extract.unanswered import unparsed_answer
 
 RULE = "published"
@@ -63,7 +61,7 @@ def parse_osworld_g_lmms_eval(
     if point.x < 0 and point.y < 0:
         return _answer((), sample)
     if 0 <= point.x <= 1 and 0 <= point.y <= 1:
-        width, height = sample.extent
+        width, height = picture_size(sample)
         point = Point(point.x * width, point.y * height)
     return _answer([point], sample)
 
@@ -91,16 +89,6 @@ def _share(number: str) -> float:
     return float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
 
 
-def parse_osworld_g_vlmevalkit(
-    reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()
-) -> Answer:
-    point = point_vlmevalkit(reply)
-    if point is None:
-        return unparsed_answer(reply, stop_reason)
-    width, height = sample.extent
-    return _answer([Point(point.x / _THOUSAND * width, point.y / _THOUSAND * height)], sample)
-
-
 def parse_roborefer(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
     points, boxes = [], []
     for vector in _vectors(reply):
@@ -116,7 +104,7 @@ def parse_roborefer(reply: str, stop_reason: str, sample: Sample, sizes: Sequenc
 
 def parse_robopoint(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
     points, boxes = [], []
-    width, height = sample.extent
+    width, height = picture_size(sample)
     for vector in _vectors(reply):
         if len(vector) == 2:
             points.append(_pixel(vector, sample, whole=not any("." in number for number in vector)))
@@ -142,7 +130,7 @@ def _vectors(reply: str) -> Iterator[list[str]]:
 
 def _pixel(numbers: Sequence[str], sample: Sample, *, whole: bool = False) -> Point:
     """A whole pixel; of fractions unless the numbers are `whole` pixels."""
-    width, height = (1.0, 1.0) if whole else sample.extent
+    width, height = (1.0, 1.0) if whole else picture_size(sample)
     return Point(float(int(float(numbers[0]) * width)), float(int(float(numbers[1]) * height)))
 
 
@@ -151,7 +139,7 @@ def parse_robospatial(reply: str, stop_reason: str, sample: Sample, sizes: Seque
     pair = tuple(map(float, match.groups())) if match else _pair_of_list(reply)
     if pair is None:
         return unparsed_answer(reply, stop_reason)
-    width, height = sample.extent
+    width, height = picture_size(sample)
     return _answer([Point(pair[0] * width, pair[1] * height)], sample)
 
 
@@ -175,7 +163,7 @@ def parse_robospatial_lmms_eval(
         items = json.loads(fence[1].strip()) if fence else ()
     except json.JSONDecodeError:
         items = ()
-    width, height = sample.extent
+    width, height = picture_size(sample)
     try:
         pairs = [item["point_2d"] for item in items if "point_2d" in item]
         named = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
@@ -228,7 +216,7 @@ def parse_molmo(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Se
     shares = [*_pairs(_PERCENT_FORMS, text, 100), *_pairs((_TENTHS,), text, _THOUSAND)]
     if shares and not _MOLMO_FORM.fullmatch(text):
         return unparsed_answer(reply, stop_reason)
-    width, height = sample.extent
+    width, height = picture_size(sample)
     return _answer([Point(x * width, y * height) for x, y in shares], sample)
 
 
