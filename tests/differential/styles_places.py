@@ -213,13 +213,17 @@ BOXES: dict[str, Write] = {
     "decimal commas": lambda boxes, w, h, label: one("[{}; {}; {}; {}]")(boxes, w, h, label).replace(".", ","),
     "two places": lambda boxes, w, h, label: "[" + ", ".join(f"{number:.2f}" for number in boxes[0]) + "]",
     "eight places": lambda boxes, w, h, label: "[" + ", ".join(f"{number:.8f}" for number in boxes[0]) + "]",
-    "pixels with places": lambda boxes, w, h, label: str([round(v * (h, w)[n % 2 == 0], 2) for n, v in enumerate(boxes[0])]),
+    "pixels with places": lambda boxes, w, h, label: str(
+        [round(v * (h, w)[n % 2 == 0], 2) for n, v in enumerate(boxes[0])]
+    ),
     "thousandths with places": lambda boxes, w, h, label: str([round(v * 1000, 1) for v in boxes[0]]),
     "three numbers": one("[{}, {}, {}]"),
     "five numbers": one("[{}, {}, {}, {}, 0.95]"),
     "six numbers": one("[{}, {}, {}, {}, 1, 0.95]", "thousandths"),
     "eight numbers": one("[{0}, {1}, {2}, {1}, {2}, {3}, {0}, {3}]"),
-    "point": lambda boxes, w, h, label: f"({(boxes[0][0] + boxes[0][2]) / 2:.3f}, {(boxes[0][1] + boxes[0][3]) / 2:.3f})",
+    "point": lambda boxes, w, h, label: (
+        f"({(boxes[0][0] + boxes[0][2]) / 2:.3f}, {(boxes[0][1] + boxes[0][3]) / 2:.3f})"
+    ),
     "cut JSON": cut(each(_JSON, "thousandths", _LINES, _FENCE), 0.8),
     "cut JSON behind the box": cut(one(_JSON, "thousandths"), 0.75),
     "cut list": cut(one(_LIST), 0.7),
@@ -239,7 +243,9 @@ BOXES: dict[str, Write] = {
     "Chinese, thousandths": one("目标的边界框坐标是 [{}, {}, {}, {}]。", "thousandths"),
     "Python": one("```python\nbox = ({}, {}, {}, {})\n```"),
     "dictionary of lists": one('{{"{label}": [{}, {}, {}, {}]}}', "thousandths"),
-    "tool call": one('<tool_call>{{"name": "ground", "arguments": {{"bbox_2d": [{}, {}, {}, {}]}}}}</tool_call>', "pixels"),
+    "tool call": one(
+        '<tool_call>{{"name": "ground", "arguments": {{"bbox_2d": [{}, {}, {}, {}]}}}}</tool_call>', "pixels"
+    ),
 }
 
 _TUPLES = "[{}]"
@@ -250,9 +256,7 @@ POINTS: dict[str, Write] = {
     **{f"one tuple, {space}": one("({}, {})", space) for space in ("pixels", *SCALES)},
     **{f"one list, {space}": one("[{}, {}]", space) for space in ("pixels", *SCALES)},
     **{
-        f"point_2d in a fence, {space}": each(
-            '{{"point_2d": [{}, {}], "label": "{label}"}}', space, _LINES, _FENCE
-        )
+        f"point_2d in a fence, {space}": each('{{"point_2d": [{}, {}], "label": "{label}"}}', space, _LINES, _FENCE)
         for space in ("pixels", *SCALES)
     },
     **{f"point_2d, {space}": each('{{"point_2d": [{}, {}]}}', space, around=_TUPLES) for space in ("pixels", *SCALES)},
@@ -288,7 +292,9 @@ POINTS: dict[str, Write] = {
     "points tag, thousandths": each('x{n}="{}" y{n}="{}"', "thousandths", " ", '<points {} alt="{label}"></points>'),
     "point tag of p": one('<point p={:0>3}, {:0>3} alt="{label}">{label}</point>', "thousandths"),
     "points tag of p": each("{n}={:0>3}, {:0>3}", "thousandths", " ", '<points {} alt="{label}">{label}</points>'),
-    "points tag of coordinates": each("{n} {:0>3} {:0>3}", "thousandths", ";", '<points coords="1 {}">{label}</points>'),
+    "points tag of coordinates": each(
+        "{n} {:0>3} {:0>3}", "thousandths", ";", '<points coords="1 {}">{label}</points>'
+    ),
     "point tag of two numbers": one("<point>{} {}</point>", "thousandths"),
     "point tag, list": one("<point>[[{}, {}]]</point>", "thousandths"),
     "Click": one("Click({}, {})", "percent"),
@@ -337,7 +343,9 @@ POINTS: dict[str, Write] = {
     "three numbers": each("({}, {}, 0.5)", around=_TUPLES),
     "one number": one("({})"),
     "box": lambda boxes, w, h, label: "({:.3f}, {:.3f}, {:.3f}, {:.3f})".format(*(_around(boxes[0]))),
-    "box and tuple": lambda boxes, w, h, label: "({:.3f}, {:.3f}, {:.3f}, {:.3f}), (0.900, 0.900)".format(*_around(boxes[0])),
+    "box and tuple": lambda boxes, w, h, label: "({:.3f}, {:.3f}, {:.3f}, {:.3f}), (0.900, 0.900)".format(
+        *_around(boxes[0])
+    ),
     "box in brackets": lambda boxes, w, h, label: str([round(number, 3) for number in _around(boxes[0])]),
     "bbox_2d": lambda boxes, w, h, label: json.dumps([{"bbox_2d": [round(1000 * n) for n in _around(boxes[0])]}]),
     "bbox tag": lambda boxes, w, h, label: "<bbox>{:.0f} {:.0f} {:.0f} {:.0f}</bbox>".format(
@@ -520,6 +528,7 @@ SPANS: dict[str, Say] = {
     "subtitles": lambda a, b: f"{_clock(a, True)},000 --> {_clock(b, True)},500",
 }
 
+
 @cache
 def mask_png(width: int, height: int, boxes: tuple[tuple[float, ...], ...]) -> str:
     """A PNG of eight bits a pixel in base64, 255 inside of the boxes (fractions), else 0."""
@@ -627,9 +636,7 @@ def place_cases(
                 width, height = pictures[(position + turn) % len(pictures)]
                 right = targets(position + 3 * turn)
                 shown = _points_in(right or TARGETS[:1], position + turn)
-                yield Case(
-                    str(number), cells(number, width, height, right), style, write(shown, width, height, label)
-                )
+                yield Case(str(number), cells(number, width, height, right), style, write(shown, width, height, label))
                 number += 1
 
     return cases

@@ -195,8 +195,8 @@ def parse_space(name: str) -> Space:
 
 def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
     """The places as a reply in a coordinate space: JSON of one place, of a list of places, or of
-    objects with labels; a point stands for a mask. Numbers are `exact`, or have as many digits as models write in the space.
-    Raises DataError if the space needs a size that is unknown."""
+    objects with labels; a point stands for a mask. Numbers are `exact`, or have as many digits as
+    models write in the space. Raises DataError if the space needs a size that is unknown."""
     extent = places.extent
     written: list[object] = [space.write_box(box, extent, extent) for box in places.boxes]
     written += [space.write_point(point, extent, extent) for point in places.points]

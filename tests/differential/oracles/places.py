@@ -7,7 +7,6 @@ Rows with which a scorer stops have no credit and are left out of its numbers.
 
 from __future__ import annotations
 
-import ast
 import base64
 import contextlib
 import io
@@ -49,7 +48,11 @@ def evaluated(job: Mapping[str, Any], prepared: Any) -> dict[str, Any]:
     known = [credit for credit in credits.values() if credit is not None]
     groups = _means_by_group(rows, credits, arguments.get("groups", ()))
     metrics = {"mean": 100 * fmean(known), **groups, **sum_up(list(results.values()))}
-    return {"credits": credits, "metrics": metrics, "left_out": [key for key, value in credits.items() if value is None]}
+    return {
+        "credits": credits,
+        "metrics": metrics,
+        "left_out": [key for key, value in credits.items() if value is None],
+    }
 
 
 def _means_by_group(
@@ -333,7 +336,14 @@ def pixmo_points(arguments: Mapping[str, Any]) -> Any:
 
     points = defined(source("molmo", "olmo", "util.py"), "extract_points", re=re, np=np)
     text = source("molmo", "olmo", "eval", "evaluators.py")
-    wanted = ("is_point_in_region", "is_valid_format", "compute_precision", "compute_recall", "f1_score", "PointingEval")
+    wanted = (
+        "is_point_in_region",
+        "is_valid_format",
+        "compute_precision",
+        "compute_recall",
+        "f1_score",
+        "PointingEval",
+    )
     given = {
         **{name: getattr(__import__("typing"), name) for name in ("List", "Tuple")},
         "defaultdict": __import__("collections").defaultdict,
@@ -341,9 +351,7 @@ def pixmo_points(arguments: Mapping[str, Any]) -> Any:
         "extract_points": points["extract_points"],
         "Evaluator": object,
     }
-    names = defined(
-        text, *wanted, re=re, np=np, cdist=cdist, linear_sum_assignment=linear_sum_assignment, **given
-    )
+    names = defined(text, *wanted, re=re, np=np, cdist=cdist, linear_sum_assignment=linear_sum_assignment, **given)
 
     def score(row: Row) -> tuple[float, Any]:
         cells = row["cells"]

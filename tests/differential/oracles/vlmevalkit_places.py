@@ -29,7 +29,7 @@ def refcoco(rows: Sequence[Row]) -> dict[str, Any]:
     from vlmeval.dataset.refcoco import RefCOCODataset
 
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["LMUData"] = folder
+        os.environ["LMUData"] = folder  # noqa: SIM112 - its name there
         table = _table(rows)
         table.to_csv(Path(folder) / "RefCOCO.tsv", sep="\t", index=False)
         dataset = RefCOCODataset.__new__(RefCOCODataset)

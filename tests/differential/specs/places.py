@@ -8,13 +8,7 @@ from typing import Any
 
 from tests.differential.oracle_list import LMMS_EVAL, VLMEVALKIT
 from tests.differential.sets import Case, Oracle, Spec
-from tests.differential.styles_places import (
-    TARGETS,
-    box_cases,
-    mask_png,
-    place_cases,
-    span_cases,
-)
+from tests.differential.styles_places import TARGETS, box_cases, mask_png, place_cases, span_cases
 
 Numbers = Sequence[float]
 _SMALL = ((64, 48), (48, 64), (100, 80))
@@ -74,12 +68,7 @@ def _osworld(number: int, width: int, height: int, right: tuple[Numbers, ...]) -
 def _masked(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
     mask = mask_png(width, height, tuple(map(tuple, right)))
     asked = "Please point out the free space left of the cup."
-    return {
-        "image": [_empty_picture(width, height), mask],
-        "question": asked,
-        "prompt": asked,
-        "step": number % 4 + 1,
-    }
+    return {"image": [_empty_picture(width, height), mask], "question": asked, "prompt": asked, "step": number % 4 + 1}
 
 
 def _described(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:

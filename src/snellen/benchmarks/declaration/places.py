@@ -129,7 +129,9 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The columns that may say something of a place."""
         sizes = (*self.extent, *_SIZE_COLUMNS, *_SIZE_LISTS, _DURATION)
         usual = (name for names in GOLD_COLUMNS_OF_SHAPE.values() for name in names)
-        return frozenset(name.lower() for name in (self.gold, self.labels, self.shape_column, *self.nothing, *sizes, *usual))
+        return frozenset(
+            name.lower() for name in (self.gold, self.labels, self.shape_column, *self.nothing, *sizes, *usual)
+        )
 
     def check(self) -> None:
         """Raises DataError for what does not go together or is unknown."""

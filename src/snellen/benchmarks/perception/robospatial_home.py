@@ -47,9 +47,9 @@ _FORM = "Your answer should be formatted"
 
 
 def _mark_places(row: Row) -> Row:
-    """Questions whose answer is a polygon ask for places."""
+    """Questions whose answer is a polygon ask for places, the others for yes or no."""
     if not row.cells.get("answer", "").startswith("["):
-        return row
+        return structs.replace(row, cells={**row.cells, "type": "yes_no"})
     question = row.cells.get("question", "").partition(_FORM)[0].strip()
     return structs.replace(row, cells={**row.cells, "question": question, "type": PLACE_TYPE})
 

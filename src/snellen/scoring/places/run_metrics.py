@@ -53,7 +53,8 @@ def metric_of_one(name: str) -> str:
 
 def run_sums(name: str, failures: FailurePolicy, records: Sequence[Record], over: str = "") -> HeadlineSums | None:
     """A metric of a whole run as a function of sums over pictures, in percent; None without gold
-    places. With `over`, a grouping, it is the mean over the labels that have gold places. Average precision is linear in the weights of the pictures here, to first order."""
+    places. With `over`, a grouping, it is the mean over the labels that have gold places. Average
+    precision is linear in the weights of the pictures here, to first order."""
     match = _NAME.fullmatch(name)
     assert match is not None, f"{name} is no metric of a whole run"
     if over:
