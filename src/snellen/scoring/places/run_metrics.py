@@ -89,7 +89,7 @@ def _mean_over(name: str, failures: FailurePolicy, records: Sequence[Record], co
     for index, record in enumerate(records):
         places.setdefault(record.groups.get(column, ""), []).append(index)
     parts = []
-    for indices in places.values():
+    for _, indices in sorted(places.items()):
         sums = run_sums(name, failures, [records[index] for index in indices])
         if sums is not None:
             rows = np.zeros((len(records), sums.rows.shape[1]))
