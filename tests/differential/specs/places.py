@@ -157,6 +157,21 @@ def _wild(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> M
     }
 
 
+def _pointed(number: int, width: int, height: int, right: tuple[Numbers, ...]) -> Mapping[str, Any]:
+    middles = [{"x": 50 * (box[0] + box[2]), "y": 50 * (box[1] + box[3])} for box in right]
+    return {
+        "image": _empty_picture(width, height),
+        "label": "dogs",
+        "points": json.dumps(middles),
+        "masks": json.dumps([mask_png(width, height, (tuple(box),)) for box in right]),
+        "image_size": json.dumps([width, height]),
+    }
+
+
+def _some_or_none(number: int) -> tuple[Numbers, ...]:
+    return TARGETS[number % 3 : number % 3 + number % 4]
+
+
 def _captioned(number: int, start: float, end: float) -> Mapping[str, Any]:
     return {"video": f"v_{number}.mp4", "sentence": "A man lifts a weight.", "timestamp": json.dumps([start, end])}
 
@@ -358,5 +373,15 @@ SPECS = (
         cases=span_cases(_captioned),
         arguments={"scorer": "timelens", "column": "timestamp"},
         metrics={"iou": "mIOU", "r1@0.3": "IOU 0.3", "r1@0.5": "IOU 0.5", "r1@0.7": "IOU 0.7"},
+    ),
+    Spec(
+        name="pixmo-points.authors",
+        benchmark="pixmo-points",
+        rule="official",
+        oracle=_MOLMO,
+        path="olmo/eval/evaluators.py, PointingEval",
+        cases=place_cases(_pointed, pictures=_SMALL, targets=_some_or_none),
+        arguments={"scorer": "pixmo_points"},
+        metrics={"f1": "f1"},
     ),
 )
