@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from snellen import Data
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.family_file import read_family
 from snellen.benchmarks.declaration.registry import open_benchmark
@@ -101,6 +102,26 @@ def test_points_are_asked_for_in_boxes_beside_other_questions(tmp_path: Path) ->
     assert [sample.kind for sample in samples_of(benchmark)] == ["place", "choice"]
     records = answered(benchmark, "(0.6, 0.1)", "A")
     assert [record.score for record in records] == [1, 0]
+
+
+def test_examples_are_written_in_the_space_and_form_that_is_asked_for(tmp_path: Path) -> None:
+    rows: Rows = [{**row, "type": "point"} for row in BOXES]
+    path = written(tmp_path / "points.csv", rows)
+    options = {"coordinates": "thousandths-yx", "shots": "1", "shots_from": "aside"}
+    benchmark = open_benchmark(path, Variant(options=options))
+    (asked,) = samples_of(benchmark)
+    request = next(benchmark.flow(asked))
+    example = request.messages[1].text()
+    assert example == {"a": "[250,250]", "b": "[225,350]"}[asked.id]
+    assert "as [y, x]; x and y run from 0 to 1000" in request.text()
+
+
+def test_a_conclusion_is_read_behind_the_steps(tmp_path: Path) -> None:
+    path = written(tmp_path / "boxes.csv", BOXES[:1])
+    benchmark = open_benchmark(path, Variant(options={"cot": "on"}))
+    reply = "The cat sits at [0.5, 0.5, 0.9, 0.9]?\nAnswer: [0.1, 0.1, 0.6, 0.35]"
+    assert [record.score for record in answered(benchmark, reply)] == [1]
+    assert "Think step by step" in next(benchmark.flow(samples_of(benchmark)[0])).text()
 
 
 def test_a_bare_point_is_graded_by_its_closeness(tmp_path: Path) -> None:
@@ -275,11 +296,41 @@ def test_baselines_answer_in_the_space_that_is_asked_for(tmp_path: Path) -> None
     path = written(tmp_path / "boxes.csv", [{**row, "id": f"{row['id']}{n}"} for row in BOXES for n in range(20)])
     for model in ("random", "frequent"):
         for space in ("fractions", "thousandths-yx"):
-            result = evaluate(model, f"{path}:coordinates={space}", out=tmp_path / "runs", store=tmp_path / "store")
+            (result,) = evaluate(model, f"{path}:coordinates={space}", out=tmp_path / "runs", store=tmp_path / "store")
             assert result.summary.outcomes["answered"] == 40
-    # The median of equally many boxes of two kinds lies between them.
-    assert result.summary.headline.value == 0
+    # The median of equally many boxes of two kinds lies between them, and overlaps with both.
+    assert result.summary.headline.value == 100
     assert result.summary.metrics["whole_picture"].value == 0
+
+
+def test_rows_in_memory_name_what_they_ask_for(tmp_path: Path) -> None:
+    rows = [{"question": "Where?", "answer": [1, 2, 30, 40], "width": 100, "height": 100}]
+    (result,) = evaluate("frequent", Data(rows, "mine", kind="box"), out=tmp_path, store=tmp_path / "store")
+    assert (result.summary.headline.name, result.summary.headline.value) == ("iou@0.5", 100)
+    with pytest.raises(UsageError, match="expected one of 'choice', 'yes_no', 'open', 'box', 'point', 'span'"):
+        Data(rows, "mine", kind="mask")  # type: ignore[arg-type]
+
+
+def test_columns_of_places_may_have_other_names(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Where?", "rect": "[1, 2, 30, 40]", "w": 100, "h": 50}]
+    columns = {"bbox": "rect", "width": "w", "height": "h"}
+    (sample,) = samples_of(open_benchmark(written(tmp_path / "x.csv", rows), Variant(columns=columns)))
+    assert (sample.kind, sample.extent, dict(sample.metadata)) == ("place", (100, 50), {})
+
+
+def test_rows_of_two_shapes_are_refused(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "type": "box"}, {**BOXES[1], "type": "point"}]
+    with pytest.raises(DataError, match=r"row 2: it asks for a point, and rows before it for a box"):
+        samples_of(open_benchmark(written(tmp_path / "two.csv", rows)))
+
+
+def test_units_of_places_have_no_chance(tmp_path: Path) -> None:
+    path = written(tmp_path / "units.csv", [{**row, "scene": "s"} for row in BOXES])
+    options = {"coordinates": "pixels"}
+    benchmark = open_benchmark(path, Variant(columns={"unit": "scene"}, options=options))
+    summary = final_summary(benchmark, answered(benchmark, "[10, 20, 60, 70]", "[0, 0, 50, 100]"))
+    assert (summary.headline.name, summary.headline.value) == ("unit_accuracy", 100)
+    assert "chance" not in summary.metrics
 
 
 def test_predictions_of_places_are_scored(tmp_path: Path) -> None:
@@ -291,10 +342,11 @@ def test_predictions_of_places_are_scored(tmp_path: Path) -> None:
     assert score(alone, alone).summary.headline.value == 50
 
 
-def test_points_beyond_masks_of_another_size_are_wrong(tmp_path: Path) -> None:
+def test_points_are_asked_for_in_polygons(tmp_path: Path) -> None:
     rows: Rows = [{"question": "Where?", "type": "point", "polygon": "[0,0, 50,0, 50,50]", "width": 100, "height": 100}]
     benchmark = open_benchmark(written(tmp_path / "p.csv", rows))
     assert benchmark.headline == "inside"
     (sample,) = samples_of(benchmark)
     assert load_places(sample.gold[0]).polygons == ((Point(0, 0), Point(50, 0), Point(50, 50)),)
     assert [record.score for record in answered(benchmark, "[0.4, 0.1]")] == [1]
+    check_golds(benchmark, benchmark.open())

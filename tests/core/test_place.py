@@ -1,6 +1,7 @@
 """Places and their coordinate spaces: numbers to pixels and back."""
 
 import itertools
+from random import Random
 from typing import get_args
 
 import pytest
@@ -8,7 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.errors import DataError, UsageError
-from snellen.core.place import Box, BoxForm, Order, Places, Point, Space, Span, Unit, load_places, parse_space
+from snellen.core.place import (
+    Box,
+    BoxForm,
+    Mask,
+    Order,
+    Places,
+    Point,
+    Space,
+    Span,
+    Unit,
+    load_places,
+    parse_space,
+    points_in,
+    write_places,
+)
+from snellen.scoring.places.overlap import holds_point
 
 SPACES = [Space(*parts) for parts in itertools.product(get_args(Unit), get_args(Order), get_args(BoxForm))]
 sizes = st.tuples(st.integers(1, 8000), st.integers(1, 8000))
@@ -72,3 +88,32 @@ def test_places_survive_their_text() -> None:
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(DataError, match="names no places"):
         load_places(text)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_point_in_a_polygon_lies_in_it(seed: int) -> None:
+    draw = Random(seed)
+    corners = [Point(draw.randint(0, 9), draw.randint(0, 9)) for _ in range(draw.randint(3, 7))]
+    if len({corner.y for corner in corners}) == 1:
+        corners[0] = Point(corners[0].x, corners[0].y + 1)
+    polygon = tuple(corners)
+    (point,) = points_in(Places(polygons=(polygon,))).points
+    assert holds_point(polygon, point)
+
+
+def test_a_box_stands_for_its_centre_where_points_are_asked_for() -> None:
+    labelled = Places(boxes=(Box(0, 10, 20, 40),), labels=("cat",), extent=(100, 100))
+    assert points_in(labelled) == Places(points=(Point(10, 25),), labels=("cat",), extent=(100, 100))
+
+
+def test_the_bounds_of_a_mask_without_pixels_have_no_area() -> None:
+    assert Mask(3, 2, (6,)).bounds() == Box(0, 0, 0, 0)
+
+
+def test_places_are_written_as_models_write_them() -> None:
+    places = Places(boxes=(Box(10.4, 20, 30, 40),), extent=(100, 200))
+    assert write_places(places, parse_space("fractions"), exact=False) == "[0.104,0.1,0.3,0.2]"
+    assert write_places(places, parse_space("thousandths-yx"), exact=False) == "[100,104,200,300]"
+    assert write_places(Places(spans=(Span(1.26, 2),)), Space(), exact=False) == "[1.3,2]"
+    points = Places(points=(Point(1, 2), Point(3, 4)), labels=("a", "b"), extent=(10, 10))
+    assert write_places(points, Space()) == ('[{"point_2d":[1.0,2.0],"label":"a"},{"point_2d":[3.0,4.0],"label":"b"}]')

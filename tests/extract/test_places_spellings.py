@@ -178,6 +178,12 @@ TAGS = (
         None,
         ("pets",) * 2,
     ),
+    Reply(
+        '<points 1=100, 200 2=500, 900 alt="pets">pets</points>',
+        (Point(100, 100), Point(500, 450)),
+        count=None,
+        labels=("pets",) * 2,
+    ),
     # allenai/Molmo2: thousandths, picture and number before them
     Reply(
         '<points coords="1 1 100 200 2 500 900">pets</points>',
@@ -265,6 +271,7 @@ AROUND = (
     Reply("[100, 200, 300, 500] (that is, [100, 200, 300, 500])", (CAT,)),
     Reply('{"answer": [100, 200, 300, 500]}', (CAT,)),
     Reply('{"answer": [[100, 200, 300, 500]]}', (CAT,)),
+    Reply("边界框为100，200，300，500。", (CAT,)),
     Reply("Das Kästchen ist [100, 200, 300, 500]. 坐标是上面的。", (CAT,)),
     Reply("[100, 200, 300, 500]<|im_end|>\n", (CAT,)),
 )

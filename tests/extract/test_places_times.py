@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.errors import DataError
-from snellen.core.output import Answer, Misplaced, ParsedAnswer, Unparsed
+from snellen.core.output import Answer, Misplaced, ParsedAnswer, Truncated, Unparsed
 from snellen.core.place import load_places
 from snellen.core.sample import Sample
 from snellen.extract.places.read import parse_places
@@ -51,6 +51,13 @@ ONE = (
     "The video is 90 seconds long. The cat jumps from 12.5 to 20.3 seconds.",
     "**12.5s** – **20.3s**",
     "00:12.5 - 00:20.3 (12.5 - 20.3 s)",
+    '{"end": 20.3, "start": 12.5}',
+    "It ends at 20.3 seconds and starts at 12.5 seconds.",
+    "It starts at 12.5 s and lasts 7.8 s.",
+    "1. Start: 12.5\n2. End: 20.3",
+    "事件发生在12.5秒到20.3秒。",
+    "从00:12.5到00:20.3",
+    "00:00:12,500 --> 00:00:20,300",
     "12500 ms to 20300 ms",
     "12.5 秒到 20.3 秒",
 )
@@ -74,12 +81,23 @@ def test_span_is_read(text: str) -> None:
         ("1 minute and 5 seconds - 1 minute and 20 seconds", (65, 80)),
         ("1 - 1.5 minutes", (60, 90)),
         ("0 to 12", (0, 12)),
+        ("1ſ - 2ſ", (1, 2)),
     ],
 )
 def test_clock_and_minutes(text: str, span: tuple[float, float]) -> None:
     answer = read(text)
     assert isinstance(answer, ParsedAnswer)
     assert load_places(answer.value).spans == (pytest.approx(span),)
+
+
+def test_a_repeated_span_is_one_place() -> None:
+    answer = read("1 - 2 s, 5 - 6 s, 3 - 4 s, 1 - 2 s", count=2)
+    assert isinstance(answer, Misplaced)
+    assert answer.problem == "other_count"
+    answer = read("5 - 6 s, 1 - 2 s, that is 5 - 6 s", count=2)
+    assert isinstance(answer, ParsedAnswer)
+    assert load_places(answer.value).spans == ((1, 2), (5, 6))
+    assert answer.span == (9, 33)
 
 
 def test_several_spans_with_labels() -> None:
@@ -130,9 +148,15 @@ def test_other_outcomes(text: str, unit: TimeUnit, problem: str) -> None:
     assert answer.problem == problem
 
 
-@pytest.mark.parametrize("text", ["At the end.", "5 seconds", "It has 3 cats, 2 dogs and 1 bird."])
+@pytest.mark.parametrize("text", ["At the end.", "5 seconds", "12,5 - 20,3", "It has 3 cats, 2 dogs and 1 bird."])
 def test_no_span(text: str) -> None:
     assert isinstance(read(text), Unparsed)
+
+
+def test_number_that_may_be_cut_does_not_count() -> None:
+    sample = Sample("1", "place", "When?", extent=(DURATION,))
+    answer = parse_places("The event happens in 12.5 - 20", "length", sample, shape="span")
+    assert isinstance(answer, Truncated)
 
 
 def test_a_second_beyond_the_end_is_allowed() -> None:

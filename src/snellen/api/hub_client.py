@@ -64,7 +64,7 @@ def read_upload(path: Path, benchmark: str | None, model: str | None) -> Upload:
 
 def _run_replies(run: RunFolder) -> bytes:
     """The replies of a run as JSON Lines, each with the id of the row that it answers. Raises
-    UsageError if questions were asked several times, or ask for places."""
+    UsageError if questions were asked several times."""
     lines = []
     is_circular = "circular" in run.info.config.parameters
     for record in run.records():
@@ -72,11 +72,6 @@ def _run_replies(run: RunFolder) -> bytes:
             raise UsageError(
                 f"{run.path} asked each question {1 + len(record.repeats)} times, and a hub takes "
                 "one reply to each; run once more without --repeats"
-            )
-        if record.kind == "place":
-            raise UsageError(
-                f"{run.path} asks for places, and a hub does not know in which coordinate space replies are; "
-                "it takes runs of other questions"
             )
         for turn, answered in enumerate(record.passes):
             reply = reply_text(record, answered, answered.options or record.options)

@@ -224,3 +224,26 @@ def _round_numbers(place: object, digits: int) -> object:
     if isinstance(place, Sequence):
         return [_round_numbers(one, digits) for one in place]
     return (round(place, digits) if digits else round(place)) if isinstance(place, float) else place
+
+
+def points_in(places: Places) -> Places:
+    """A point in each of the boxes and polygons; other places as they are."""
+    points = [Point((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in places.boxes]
+    points += [_point_in_polygon(polygon) for polygon in places.polygons]
+    return msgspec.structs.replace(places, boxes=(), polygons=(), points=(*places.points, *points))
+
+
+def _point_in_polygon(polygon: Sequence[Point]) -> Point:
+    """The middle of the widest part of a polygon between the two middle heights of its corners."""
+    heights = sorted({corner.y for corner in polygon})
+    if len(heights) < 2:
+        return polygon[0]
+    middle = (heights[(len(heights) - 1) // 2] + heights[(len(heights) + 1) // 2]) / 2
+    edges = zip(polygon, (*polygon[1:], *polygon[:1]), strict=True)
+    crossings = sorted(
+        one.x + (middle - one.y) / (other.y - one.y) * (other.x - one.x)
+        for one, other in edges
+        if (one.y > middle) != (other.y > middle)
+    )
+    left, right = max(zip(crossings[0::2], crossings[1::2], strict=True), key=lambda ends: ends[1] - ends[0])
+    return Point((left + right) / 2, middle)

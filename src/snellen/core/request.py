@@ -234,7 +234,7 @@ class Generate(_Question, frozen=True, kw_only=True):
     ref: Ref
     settings: Generation = GREEDY
     media: Mapping[str, Source] = {}
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str] = ()
     """Valid replies, e.g. option labels; not part of the prompt, not digested."""
     to: str = "model"
     """Role of the model that is asked: `model`, `extractor`, `judge`, ..."""

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from snellen.core.media import MediaKind, Source
-from snellen.core.place import Box, Space, load_places, parse_space, write_places
+from snellen.core.place import Box, Space, load_places, parse_space, points_in, write_places
 
 OriginKind = Literal["published", "custom", "unverified", "own", "predictions"]
 """`published`: the file (by its checksum), the data set of the hub, or the data of this package;
@@ -125,6 +125,8 @@ class Sample(Struct, frozen=True, gc=False):
     video; empty if unknown or if it asks for no place."""
     space: str = ""
     """Name of the coordinate space in which it asks for a place (`core.place.parse_space`)."""
+    asks_points: bool = False
+    """Whether a reply is to name points, whatever the shape of the gold places."""
     metadata: Mapping[str, str] = {}
     """Cells of the user's data that are neither asked nor scored, by column."""
     unit: str = ""
@@ -141,4 +143,5 @@ class Sample(Struct, frozen=True, gc=False):
         if self.kind != "place":
             return gold
         space = parse_space(self.space) if self.space else Space()
-        return write_places(load_places(gold), space, exact=exact)
+        places = load_places(gold)
+        return write_places(points_in(places) if self.asks_points else places, space, exact=exact)

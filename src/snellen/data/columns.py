@@ -105,6 +105,15 @@ COLUMN_KEYS = (
     "category",
     "l2-category",
     "unit",
+    "bbox",
+    "point",
+    "polygon",
+    "mask",
+    "span",
+    "labels",
+    "width",
+    "height",
+    "duration",
     IGNORED,
 )
 """What `--columns` may map a column to, besides the option letters and `image_1`, `image_2`, ..."""

@@ -346,7 +346,7 @@ def compact_records(records: Iterable[Record]) -> list[Record]:
 
 
 def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
-    # Answers to other questions are rarely equal: looking them up would cost more than it saves.
+    # Answers to open questions are rarely equal: looking them up would cost more than it saves.
     closed = record.kind in ("choice", "yes_no")
     options, groups, metadata, gold = record.options, record.groups, record.metadata, record.gold
     key = (*options, 1, *groups.items(), 2, *(gold if closed else ()))

@@ -7,6 +7,7 @@ hold, such as answers of its own, has any effect on the score.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import PurePosixPath
 from secrets import token_hex
@@ -17,6 +18,9 @@ from msgspec import Meta, Struct
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from snellen.benchmarks.declaration.places import COORDINATES, PlaceRules
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen_hub.config import HiddenSplits, SubmissionLimits
 from snellen_hub.database.tables import Account, HostedBenchmark, Submission, Team
@@ -90,6 +94,7 @@ def store_replies(
     """Check the replies of a submission and store them, without the database: a storage that does
     not answer then holds up nobody else. Raises DataError with the mistake of the file."""
     _check_has_data(benchmark)
+    _check_space(benchmark.spec, new.run)
     replies = read_replies(new.file_name, new.content, limits)
     questions = decode_questions(storage.get(benchmark.ids))
     check_replies(replies, questions, is_hidden=benchmark.is_hidden, allow_missing=new.allow_missing)
@@ -101,6 +106,20 @@ def store_replies(
         "size": len(new.content),
     }
     return StoredReplies(columns, benchmark.ids)
+
+
+def _check_space(spec: str, run: Mapping[str, Any]) -> None:
+    """Raises DataError for a run whose places are in another coordinate space than the board reads."""
+    written = run.get("config", {}).get("parameters", {}).get(COORDINATES)
+    if not written:
+        return
+    own = PlaceRules().coordinates
+    read = open_benchmark(spec, Variant()).parameters.get(COORDINATES, own) if spec else own
+    if written != read:
+        raise DataError(
+            f"the run was asked for coordinates={written}, and this board reads coordinates={read}; "
+            "run once more with that option"
+        )
 
 
 def take_submission(

@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
-from snellen.benchmarks.declaration.own_places import mark_place, own_place_rules
+from snellen.benchmarks.declaration.own_places import mark_place, own_places
 from snellen.benchmarks.declaration.places import add_gold, place_rules
 from snellen.benchmarks.declaration.published import absolute_path, with_origin
 from snellen.benchmarks.declaration.rows import compose_adjustments
@@ -34,7 +34,7 @@ from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.sample import Origin
-from snellen.data.columns import canonical_keys, gold_column, is_video_column
+from snellen.data.columns import canonical_keys, is_video_column
 from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
@@ -135,15 +135,14 @@ def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant)
         return declaration
     rules = scoring.place
     if rules is None and declaration.kind is None:
+        found = None
         with suppress(SnellenError):  # raised again when the table is opened to be read
             table = data.table(variant)
-            rules = own_place_rules(table.columns, table)
-        if rules is not None:
-            is_all = gold_column(table.columns) is None
-            metric = metric_of_one(rules.headline) if is_all else SCORE
-            scoring = replace(
-                scoring, place=rules, metric=metric, rules=place_rules(rules) if is_all else scoring.rules
-            )
+            found = own_places(table.columns, table)
+        if found is not None:
+            rules, alone = found
+            metric = metric_of_one(rules.headline) if alone else SCORE
+            scoring = replace(scoring, place=rules, metric=metric, rules=place_rules(rules) if alone else scoring.rules)
             declaration = replace(declaration, scoring=scoring, adjust_row=mark_place(rules))
     if rules is None:
         return declaration

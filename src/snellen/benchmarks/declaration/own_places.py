@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from msgspec import structs
 
@@ -31,14 +31,23 @@ _SEARCHED_ROWS = 1_000
 """Rows of a table in which the first that asks for a place is searched."""
 
 
-def own_place_rules(columns: Sequence[str], rows: Iterable[Row]) -> PlaceRules | None:
-    """What a table asks of places, by the first of its rows that does; None if none does."""
+class OwnPlaces(NamedTuple):
+    """What a table asks of places, and whether it asks for nothing else."""
+
+    rules: PlaceRules
+    alone: bool
+
+
+def own_places(columns: Sequence[str], rows: Iterable[Row]) -> OwnPlaces | None:
+    """What a table asks of places, by the first of its rows that do; None if none does."""
     held = _gold_of_columns(columns)
     if held is None and not set(columns).intersection(_TYPE_COLUMNS):
         return None
-    asked = [row for row in islice(rows, _SEARCHED_ROWS) if _shape_of(row) is not None]
+    searched = list(islice(rows, _SEARCHED_ROWS))
+    asked = [row for row in searched if _shape_of(row) is not None]
     if not asked:
         return None
+    is_whole = len(searched) < _SEARCHED_ROWS and len(asked) == len(searched)
     shape = _shape_of(asked[0])
     assert shape is not None
     gold = held[1] if held is not None else shape
@@ -46,7 +55,7 @@ def own_place_rules(columns: Sequence[str], rows: Iterable[Row]) -> PlaceRules |
     labelled = "labels" in columns and shape != "span"
     several = several or labelled
     metric = f"f1@{0.95 if shape == gold == 'point' else 0.5}" if several else ""
-    return PlaceRules(
+    rules = PlaceRules(
         shape=shape,
         count=0 if several else 1,
         gold=held[0] if held is not None else "",
@@ -54,6 +63,7 @@ def own_place_rules(columns: Sequence[str], rows: Iterable[Row]) -> PlaceRules |
         labelled=labelled,
         metric="" if shape == "point" != gold else metric,
     )
+    return OwnPlaces(rules, is_whole or gold_column(columns) is None)
 
 
 def mark_place(rules: PlaceRules) -> Callable[[Row], Row]:

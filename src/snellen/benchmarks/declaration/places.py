@@ -17,6 +17,7 @@ are read; spans are in seconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, Literal
@@ -168,7 +169,7 @@ def place_scoring(rules: PlaceRules, rule: str, coordinates: str) -> PlaceScorin
         grade = _function(rules.grade[rule])
     beside = [name for name in rules.beside if not is_run_metric(name)]
     return PlaceScoring(
-        parse, grade, {name: _grade(name) for name in beside}, replies=partial(_random_replies, rules, space)
+        parse, grade, {name: _grade(name) for name in beside}, replies=partial(_RandomReplies, rules, space)
     )
 
 
@@ -177,12 +178,22 @@ def _grade(name: str) -> GradeFunction:
     return lambda answer, sample: grade_places(metric, answer, sample.gold)
 
 
-def _random_replies(rules: PlaceRules, space: Space, sample: Sample) -> tuple[str, ...]:
-    """Valid replies at random places; none where the size of the picture is unknown."""
-    if not sample.extent:
-        return ()
-    drawn = random_places(rules.shape, rules.count or 1, sample.extent, _RANDOM_REPLIES, seed=sample.id)
-    return tuple(write_places(places, space) for places in drawn)
+@dataclass(frozen=True, slots=True)
+class _RandomReplies(Sequence[str]):
+    """Valid replies at random places, written when they are looked at: most models do not. None where
+    the size of the picture is unknown."""
+
+    rules: PlaceRules
+    space: Space
+    sample: Sample
+
+    def __len__(self) -> int:
+        return _RANDOM_REPLIES if self.sample.extent else 0
+
+    def __getitem__(self, index: Any) -> Any:
+        count, extent = self.rules.count or 1, self.sample.extent
+        drawn = random_places(self.rules.shape, count, extent, len(self), seed=self.sample.id)
+        return [write_places(places, self.space) for places in drawn][index]
 
 
 def closing_line(rules: PlaceRules, coordinates: str) -> str:
@@ -205,8 +216,8 @@ def summarise_places(
     if summary.headline.value is None:
         return summary
     if coordinates:
-        notices = (*summary.notices, *other_space_notice(records, coordinates))
-        summary = structs.replace(summary, notices=notices)
+        others = other_space_notice(records, coordinates, rules.shape, several=rules.count != 1)
+        summary = structs.replace(summary, notices=(*summary.notices, *others))
     names = [name for name in rules.beside if is_run_metric(name)]
     metrics = {**summary.metrics, **run_metrics(names, failures, records, rules.over)}
     if rules.count == 1 and not is_run_metric(rules.headline):
@@ -329,10 +340,11 @@ def _size_list(row: Row, name: str) -> tuple[float, ...]:
     return width, height
 
 
-def add_space(coordinates: str, samples: Callable[..., Any], rows: Any) -> Any:
-    """The samples of rows, those that ask for places with the space in which they do."""
+def add_space(rules: PlaceRules, coordinates: str, samples: Callable[..., Any], rows: Any) -> Any:
+    """The samples of rows, those that ask for places with the space and the form in which they do."""
+    points = rules.shape == "point"
     for sample in samples(rows):
-        yield structs.replace(sample, space=coordinates) if sample.kind == "place" else sample
+        yield structs.replace(sample, space=coordinates, asks_points=points) if sample.kind == "place" else sample
 
 
 def _function(name: str) -> Any:

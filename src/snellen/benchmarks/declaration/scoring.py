@@ -99,7 +99,7 @@ class RuleScoring(Scoring):
         secondary = (*config.open.secondary, *(config.place.secondary if config.place else ()))
         samples = plain.samples
         if self.place is not None:
-            samples = partial(add_space, options.get(COORDINATES, ""), samples)
+            samples = partial(add_space, self.place, options.get(COORDINATES, ""), samples)
         scored = replace(
             plain,
             samples=samples,

@@ -89,7 +89,7 @@ class PlaceScoring:
     parse: PlaceParser
     grade: GradeFunction
     secondary: Mapping[str, GradeFunction] = field(default_factory=dict)
-    replies: Callable[[Sample], tuple[str, ...]] = lambda sample: ()
+    replies: Callable[[Sample], Sequence[str]] = lambda sample: ()
     """Valid replies, among which guessing models choose."""
 
 
@@ -235,7 +235,7 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
     )
 
 
-def _valid_replies(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[str, ...]:
+def _valid_replies(sample: Sample, planned: PlannedPass, config: AskConfig) -> Sequence[str]:
     if sample.kind == "choice":
         return tuple(planned.options)
     if sample.kind == "place" and config.place is not None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from statistics import fmean
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from snellen.core.errors import DataError
 from snellen.core.output import Generated, Misplaced, ParsedAnswer
-from snellen.core.place import Places, Space, all_spaces, load_places, parse_space
+from snellen.core.place import Places, PlaceShape, Space, all_spaces, load_places, parse_space
 from snellen.core.record import PLACES_LOOKED_AT, Record
 from snellen.extract.places.find import find_places
 from snellen.scoring.places.metrics import place_metric
@@ -32,11 +32,13 @@ class _Reply(NamedTuple):
     sent: tuple[float, ...]
 
 
-def other_space_notice(records: Sequence[Record], coordinates: str) -> Iterator[str]:
+def other_space_notice(
+    records: Sequence[Record], coordinates: str, shape: PlaceShape, *, several: bool
+) -> Iterator[str]:
     """A sentence that names the space in which the replies would fit, if another one closes at least half
-    of the distance to a perfect fit."""
+    of the distance to a perfect fit. `shape` is what is asked for, `several` whether more than one."""
     declared = parse_space(coordinates)
-    replies = list(_replies(records, declared))
+    replies = list(_replies(records, declared, 2 if shape == "point" else 4, several))
     if any(reply.gold.masks for reply in replies):
         replies = replies[:_MASKS_LOOKED_AT]
     if len(replies) < _LEAST_REPLIES:
@@ -59,7 +61,7 @@ def other_space_notice(records: Sequence[Record], coordinates: str) -> Iterator[
         )
 
 
-def _replies(records: Sequence[Record], declared: Space) -> Iterator[_Reply]:
+def _replies(records: Sequence[Record], declared: Space, size: Literal[2, 4], several: bool) -> Iterator[_Reply]:
     asked = (record for record in records if record.kind == "place" and record.passes)
     for record in islice(asked, PLACES_LOOKED_AT):
         if not record.gold:
@@ -76,7 +78,7 @@ def _replies(records: Sequence[Record], declared: Space) -> Iterator[_Reply]:
                 numbers += [declared.write_point(point, gold.extent, sent) for point in read.points]
             elif isinstance(answer, Misplaced):
                 read = Places()
-                found = find_places(answer.value, 2 if gold.points else 4, several=True)
+                found = find_places(answer.value, size, several=several)
                 numbers = [one.numbers for one in found if len(one.numbers) in (2, 4)]
             else:
                 continue

@@ -52,7 +52,7 @@ def _data_document(name: str, columns: Mapping[str, str]) -> Document:
     """What the file is and holds, with the reasons, and the benchmark that it makes."""
     from snellen.analysis.file_facts import file_facts
     from snellen.api.data_files import open_data
-    from snellen.benchmarks.declaration.own_places import mark_place, own_place_rules
+    from snellen.benchmarks.declaration.own_places import mark_place, own_places
     from snellen.benchmarks.declaration.registry import split_spec
     from snellen.benchmarks.declaration.rows import kind_of_rows
     from snellen.data.detect import is_results
@@ -68,6 +68,6 @@ def _data_document(name: str, columns: Mapping[str, str]) -> Document:
         check_own_data(name)
         facts = benchmark_facts(name, columns)
     table = refuse_sound_and_tools(open_data(path, columns))
-    places = own_place_rules(table.columns, table)
-    info = table_info(table, kind_of_rows(table), mark_place(places) if places else lambda row: row)
+    places = own_places(table.columns, table)
+    info = table_info(table, kind_of_rows(table), mark_place(places.rules) if places else lambda row: row)
     return data_document(info, file_facts(path, [column.name for column in info.columns]), facts)

@@ -20,7 +20,7 @@ _SCORE = re.compile(
 )
 _REFERENCE = re.compile(r"<(?:\|object_ref_start\||\|ref\||ref|phrase|p)>([^<>]{0,300})<", re.IGNORECASE)
 _TAGS = re.compile(r"(?:[\s,;\[\]()]|<[^<>]{0,30}>)*")
-_LONE_NUMBER = re.compile(rf"(?<![\w.])({NUMBER}%?)(?![\w%]|\.\d)", re.IGNORECASE)
+_LONE_NUMBER = re.compile(rf"(?<![a-z0-9_.])({NUMBER}%?)(?![a-z0-9_%]|\.\d)", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\"'/\\])")
 
 
@@ -40,7 +40,7 @@ def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Writte
     if (structured or size == 4) and any(len(one.numbers) == size for one in found):
         found = [one for one in found if len(one.numbers) not in (2, 4) or len(one.numbers) == size]
     if not found:
-        return _lone_numbers(text, (2, 4) if size == 2 else (4,))
+        return _lone_numbers(text, (size,) if several or size == 4 else (2, 4))
     return with_labels(text, sorted(found, key=lambda one: (one.start, one.end)))
 
 

@@ -44,6 +44,8 @@ ReadShape = Literal["box", "point", "span"]
 TOLERANCE = 0.01
 """How far a place may go beyond the picture or the video, in fractions of its size, and a second more
 for spans of time, which are often written in whole seconds."""
+_MOST_OF_FRACTIONS = 2.0
+"""Numbers below this are fractions, which may go too far: of no other space are all so small."""
 _SOME_LEFT_OUT = ", some left out"
 _NONE_NAMED = re.compile(r"\[\s{0,9}\]|(?<![\w.])(?:null|none|n/a)(?!\w)", re.IGNORECASE)
 _NONE_SAID = re.compile(
@@ -56,7 +58,9 @@ _NONE_SAID = re.compile(
 )
 _MAX_NONE = 300
 """Longest reply, in characters, in which words say that nothing is there."""
-_OBJECT_TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|<[^<>\n]{0,300}>|[^\w\"'<]+|[\d_]+|[\"'<]")
+_OBJECT_TEXT = re.compile(
+    r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|<[^<>\n]{0,300}>|[^\w\"'<]+|[\d_]+|\band\b|[\"'<]"
+)
 _REFERENCE = re.compile(r"<(ref|p|phrase|\|ref\||\|object_ref_start\|)>[^<>\n]{0,300}<[^<>\n]{0,30}>")
 _BOX_TOKEN = "_of_box|>"
 
@@ -120,6 +124,11 @@ def parse_places(
     found = found or _find(text, start, end, question)
     if not found:
         return _without_places(reply[start:end], stop_reason, question)
+    # The last number of a cut reply may lack digits.
+    if stop_reason == "length" and found[-1].end >= end and text[end - 1] in "0123456789.":
+        found = found[:-1]
+    if not found:
+        return Truncated()
     if stop_reason == "length" and not marked and not found[-1].structured and _words(text[start:end]):
         return Truncated()
     return _answer(reply, _asked(text, found, count), question)
@@ -157,7 +166,9 @@ def _asked(text: str, found: list[Written], count: int | None) -> list[Written]:
     if count is None or len(found) == count:
         return found
     # The same place may be said twice, as in "0:12 - 0:20 (12 - 20 s)".
-    found = list({one.numbers: one for one in reversed(found)}.values())[::-1]
+    found = sorted({one.numbers: one for one in found}.values(), key=lambda one: one.start)
+    if len(found) == count:
+        return found
     last = len(found) - 1
     while last and not _words(text[found[last - 1].end : found[last].start]):
         last -= 1
@@ -198,11 +209,11 @@ def _to_places(kept: Sequence[_Place], question: _Question) -> Places:
 
 
 def _all_small(asked: Sequence[Written], question: _Question) -> bool:
-    """Whether the numbers are fractions, and the space has larger ones."""
+    """Whether the numbers are fractions, perhaps a little beyond the picture, and the space has larger ones."""
     if question.shape == "span" or question.space.unit == "fractions":
         return False
     numbers = [number for one in asked for number in one.numbers]
-    small = all(0 <= number <= 1 for number in numbers) and any(numbers)
+    small = all(abs(number) < _MOST_OF_FRACTIONS for number in numbers) and any(numbers)
     return small and any(one.decimals for one in asked)
 
 
@@ -249,8 +260,7 @@ def _other_space(one: Written, numbers: Sequence[float], question: _Question) ->
     if space.limit is not None:
         if highest <= space.limit * (1 + TOLERANCE):
             return None
-        # No space has numbers up to 2: these are fractions that go too far.
-        too_far = space.unit == "fractions" and highest < 2
+        too_far = space.unit == "fractions" and highest < _MOST_OF_FRACTIONS
         return "outside" if too_far or highest > max((1000.0, *question.extent, *question.sent)) else "other_space"
     # Pixels of the wrong one of both sizes.
     return None if len(question.extent) != 2 or question.sent == question.extent else _other_pixels(numbers, question)

@@ -2,7 +2,7 @@
 Florence-2 and MiniGPT-v2.
 
 `<point x="10.5" y="20.5" alt="cat">cat</point>`, `<points x1="10" y1="20" x2="30" y2="40">`,
-`<points coords="1 1 105 205 2 300 400">`, `<loc0256><loc0128><loc0512><loc0640> cat ;`,
+`<points 1=105,205 2=300,400>`, `<points coords="1 1 105 205 2 300 400">`, `<loc0256><loc0128><loc0512><loc0640> cat ;`,
 `cat<loc_52><loc_333><loc_932><loc_774>`, `{<12><34><56><78>}`.
 """
 
@@ -17,6 +17,7 @@ from snellen.extract.places.written import NUMBER, Written, parse_numbers
 _POINTS = re.compile(r"<(points?|tracks)\s([^<>]*)>([^<>\n]{0,200})", re.IGNORECASE)
 _AXIS = re.compile(rf"\b([xy])(\d*)\s*=\s*[\"']?\s*({NUMBER}%?)", re.IGNORECASE)
 _ALT = re.compile(r"\b(?:alt|label)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_PAIR = re.compile(r"\b(?:\d+|p)\s*=\s*[\"']?(\d{3})\s*,\s*(\d{3})\b")
 _COORDS = re.compile(r"\bcoords\s*=\s*[\"']?([\d\s.,:;]*)", re.IGNORECASE)
 _TOKENS = re.compile(r"<(?:loc_?)?\d{1,4}>(?:\s?<(?:loc_?)?\d{1,4}>)*", re.IGNORECASE)
 _TOKEN = re.compile(r"<(loc_?)?(\d{1,4})>", re.IGNORECASE)
@@ -40,6 +41,9 @@ def find_point_tags(text: str) -> Iterator[Written]:
         if coords:
             yield from _counted_points(coords[1], base)
             continue
+        for numbers in _PAIR.findall(tag[2]):
+            values = tuple(map(float, numbers))
+            yield base._replace(numbers=values, units=("thousandths",), order="xy", form="corners")
         across: dict[str, str] = {}
         for axis, number, value in _AXIS.findall(tag[2]):
             if axis in "xX":

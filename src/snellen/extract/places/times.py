@@ -12,16 +12,20 @@ from snellen.extract.places.written import Written
 
 TimeUnit = Literal["seconds", "frames", "percent"]
 _TIME = re.compile(
-    r"(?:(?<![\w.:])|(?<=\d[mh])|(?<=[分钟时]))(?:(?P<frame>frames?\s?(?:no\.|number|#)?\s?)?"
-    r"(?:(?P<clock>\d{1,3}:\d{2}(?::\d{2})?(?:\.\d+)?)(?![\d:])"
-    r"|(?P<number>(?:\d+(?:\.\d+)?|nan|inf(?:inity)?))\s?(?P<unit>%|percent\b|milliseconds?\b|ms\b|seconds?\b|secs?\b|s\b|秒"
+    r"(?:(?<![a-z0-9_.:])|(?<=\d[mh])|(?<=[分钟时]))(?:(?P<frame>frames?\s?(?:no\.|number|#)?\s?)?"
+    r"(?:(?P<clock>\d{1,3}:\d{2}(?::\d{2})?(?:\.\d+|,\d{3}(?![\d:]))?)(?![\d:])"
+    r"|(?P<number>(?:\d+(?:\.\d+)?|\.\d+|nan|inf(?:inity)?))\s?(?P<unit>%|percent\b|milliseconds?\b|ms\b|seconds?\b|secs?\b|s\b|秒"
     r"|minutes?\b|mins?\b|m(?![a-z])|分钟?|hours?\b|h(?![a-z])|小时|(?<=\s)frames?\b|帧)?(?![a-z]{3}|\.\d)))",
     re.IGNORECASE,
 )
 _UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "分": 60.0, "h": 3600.0, "小": 3600.0, "s": 1.0, "秒": 1.0}
 _EDGE = " \t\n\r\"'`*<>()[]{}"
-_CONNECTOR = re.compile(r"[-–—−~→/…]|->|\.{2,3}|to|until|till|through|and|至|到")
+_CONNECTOR = re.compile(r"[-–—−~→/…]|-{1,2}>|\.{2,3}|to|until|till|through|and|至|到")
 _END = re.compile(r"end|stop|finish|until|结束|終", re.IGNORECASE)
+_START = re.compile(r"start|begin|from|开始", re.IGNORECASE)
+_LASTS = re.compile(r"\blasts?\b|\blasting\b|\bduration\b", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"\d,\Z")
+_LIST_NUMBER = re.compile(r"[.)][ ]{1,3}[*\"']{0,3}[^\W\d]")
 _HEDGE = re.compile(r"\b(?:at|about|around|approximately|approx|the|of)\b\.?", re.IGNORECASE)
 _MAX_GAP = 90
 
@@ -62,6 +66,8 @@ def _find_times(text: str) -> Iterator[_Time]:
     held: _Time | None = None
     for match in _TIME.finditer(text):
         time = _time(match)
+        if not time.kind and _LIST_NUMBER.match(text, time.end) and _opens_line(text, time.start):
+            continue
         # "1 min 30 s" is one time.
         if held and held.scale > time.scale and time.scale and not text[held.end : time.start].strip(" ,and"):
             held = _Time(held.value + time.value, held.start, time.end, "seconds", time.scale)
@@ -73,13 +79,17 @@ def _find_times(text: str) -> Iterator[_Time]:
         yield held
 
 
+def _opens_line(text: str, start: int) -> bool:
+    return not text[max(0, start - 9) : start].rpartition("\n")[2].strip(" \t-*")
+
+
 def _time(match: re.Match[str]) -> _Time:
     if match["clock"]:
         seconds = 0.0
-        for part in match["clock"].split(":"):
+        for part in match["clock"].replace(",", ".").split(":"):
             seconds = 60 * seconds + float(part)
         return _Time(seconds, *match.span(), "seconds", 0.0)
-    unit = (match["unit"] or "").lower()
+    unit = (match["unit"] or "").casefold()
     value = float(match["number"])
     if match["frame"] or unit.startswith(("frame", "帧")):
         return _Time(value, *match.span(), "frames", 0.0)
@@ -94,24 +104,32 @@ def _time(match: re.Match[str]) -> _Time:
 def _pair(text: str, times: list[_Time]) -> Iterator[Written]:
     index = 0
     while index + 1 < len(times):
-        one, other = times[index], times[index + 1]
-        gap = text[one.end : other.start] if other.start - one.end <= _MAX_GAP else "?"
-        inner = _HEDGE.sub("", gap).strip(_EDGE).lower()
-        listed = inner in (",", ";", "") and text[max(0, one.start - _MAX_GAP) : one.start].rstrip(" \t\n\"'")[-1:] in (
-            "[",
-            "(",
-            "<",
-            "{",
-        )
-        if _CONNECTOR.fullmatch(inner) or listed or _END.search(gap):
-            yield _span(one, other, "times")
-            index += 2
-        else:
-            index += 1
+        span = _connected(text, times[index], times[index + 1])
+        if span is not None:
+            yield span
+        index += 1 if span is None else 2
 
 
-def _span(one: _Time, other: _Time, spelling: str, structured: bool = True) -> Written:
+def _connected(text: str, one: _Time, other: _Time) -> Written | None:
+    """The span of two times, if the text between them or around them says that they are one."""
+    if other.start - one.end > _MAX_GAP:
+        return None
+    before, gap = text[max(0, one.start - _MAX_GAP) : one.start], text[one.end : other.start]
+    inner = _HEDGE.sub("", gap).strip(_EDGE).lower()
+    if inner in (",", ";", ""):
+        return _span(one, other) if before.rstrip(" \t\n\"'")[-1:] in ("[", "(", "<", "{") else None
+    if _CONNECTOR.fullmatch(inner):
+        return None if _DECIMAL_COMMA.search(before) else _span(one, other)
+    if _LASTS.search(gap):
+        return _span(one, other._replace(value=one.value + other.value))
+    if _START.search(gap) and _END.search(before[-20:]):
+        return _span(other, one)
+    return _span(one, other) if _END.search(gap) else None
+
+
+def _span(one: _Time, other: _Time, spelling: str = "times", structured: bool = True) -> Written:
     """The first time has the unit of the second if it states none."""
     start = one.value * (other.scale or 1.0) if not one.kind else one.value
     end = other.value
-    return Written((start, end), one.start, other.end, spelling, structured, mark=other.kind or one.kind)
+    place = min(one.start, other.start), max(one.end, other.end)
+    return Written((start, end), *place, spelling, structured, mark=other.kind or one.kind)

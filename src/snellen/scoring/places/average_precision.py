@@ -9,7 +9,9 @@ labels that have a gold box. At most 100 boxes of a label count in a picture. Th
 no ranges of areas.
 
 A box without a confidence has the confidence 1. Boxes of one confidence are ranked in the order of
-the pictures, then in that of the reply.
+the pictures, then in that of the reply. Without confidences that tell right boxes from wrong ones
+the number over few pictures is too high, as the highest precision is taken at each recall: on made-up
+pictures 27 for 200 of them where it is 22 for thousands.
 """
 
 from __future__ import annotations
