@@ -7,7 +7,6 @@ Run as `vlmevalkit.py` is, whose parts it uses. Arguments of a job: {"dataset": 
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -68,28 +67,25 @@ def groundingme(rows: Sequence[Row]) -> dict[str, Any]:
     return {"credits": credits, "metrics": {name: 100 * value for name, value in evaluate(rows).items()}}
 
 
-def robospatial(rows: Sequence[Row]) -> dict[str, Any]:
-    """Its class reads the size of each picture."""
+def refspatial(rows: Sequence[Row]) -> dict[str, Any]:
+    """Its class looks for the mask in the table of questions."""
     import pandas as pd
-    from vlmeval.dataset.robospatialbench import RoboSpatialBench
+    from vlmeval.dataset.refspatial import RefSpatialDataset
 
-    dataset = RoboSpatialBench.__new__(RoboSpatialBench)
-    dataset.dataset_name = "RoboSpatialHome"
+    dataset = RefSpatialDataset.__new__(RefSpatialDataset)
+    dataset.dataset_name = "RefSpatial-Location"
+    masks = [row["cells"]["image"][1] for row in rows]
+    table = _table(rows).drop(columns="image").assign(split="Location")
+    dataset.data = table.assign(mask=masks)
     with tempfile.TemporaryDirectory() as folder:
-        dataset.img_root = folder
-        for row in rows:
-            (Path(folder) / f"{row['id']}.png").write_bytes(base64.b64decode(row["cells"]["image"]))
-        table = _table(rows).assign(prediction=[row["reply"] for row in rows])
-        file = Path(folder) / "model_RoboSpatialHome.xlsx"
-        table.to_excel(file, index=False, engine="xlsxwriter")
-        before = {path.name for path in Path(folder).iterdir()}
+        file = Path(folder) / "model_RefSpatial-Location.xlsx"
+        said = [row["reply"] for row in rows]
+        table.assign(prediction=said).to_excel(file, index=False, engine="xlsxwriter")
         returned = dataset.evaluate(str(file))
-        [left] = [path for path in Path(folder).rglob("*.xlsx") if path.name not in before]
-        detail = pd.read_excel(left)
-    credits = {str(index): float(right) for index, right in zip(detail["index"], detail["is_correct"], strict=True)}
-    stats = returned["category_stats"].items()
-    metrics = {f"{name}/accuracy": 100 * one["num_correct"] / one["num_total"] for name, one in stats}
-    return {"credits": credits, "metrics": {"accuracy": returned["accuracy"], **metrics}}
+        detail = pd.read_excel(Path(folder) / "model_RefSpatial-Location_detail.xlsx")
+    credits = {str(index): float(right) for index, right in zip(detail["index"], detail["success"], strict=True)}
+    numbers = zip(returned["Split"], returned["Success Rate (%)"], strict=True)
+    return {"credits": credits, "metrics": {f"{name}/Success Rate (%)": float(value) for name, value in numbers}}
 
 
 def _table(rows: Sequence[Row]) -> Any:
@@ -103,7 +99,7 @@ def _table(rows: Sequence[Row]) -> Any:
 SCORERS: Mapping[str, Callable[[Sequence[Row]], dict[str, Any]]] = {
     "RefCOCO": refcoco,
     "GroundingME": groundingme,
-    "RoboSpatialHome": robospatial,
+    "RefSpatial-Location": refspatial,
 }
 
 

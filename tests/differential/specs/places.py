@@ -283,6 +283,16 @@ SPECS = (
         metrics={"inside": "refspatial_acc"},
     ),
     Spec(
+        name="refspatial-bench.vlmevalkit",
+        benchmark="refspatial-bench",
+        rule="vlmevalkit",
+        oracle=_VLMEVALKIT,
+        path="vlmeval/dataset/refspatial.py, RefSpatialDataset.evaluate",
+        cases=place_cases(_masked, pictures=_SMALL, targets=_parts),
+        arguments={"dataset": "RefSpatial-Location"},
+        metrics={"inside": "Overall/Success Rate (%)", "step/1": "Step 1/Success Rate (%)"},
+    ),
+    Spec(
         name="where2place.authors",
         benchmark="where2place",
         rule="official",

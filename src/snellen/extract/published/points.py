@@ -9,6 +9,10 @@
 `parse_robopoint`             RoboPoint's authors for Where2Place: the same, but four numbers without a decimal
                               point are pixels, and pixels beyond the picture do not count.
 `parse_pairs_lmms_eval`       lmms-eval for both: every pair in parentheses, in fractions.
+`parse_refspatial_vlmevalkit` VLMEvalKit for RefSpatial-Location and so on: `point_2d`, `point` (y first) or pairs
+                              of the JSON that is the reply or its first fence, in fractions or, above 1,
+                              thousandths; else a <points/> tag in fractions or percent; else pairs in parentheses, in
+                              fractions. Points beyond the picture are at its edge.
 `parse_robospatial`           RoboSpatial's authors: the first pair in parentheses, else in brackets, in
                               fractions, else the first of what Python reads in the first brackets.
 `parse_robospatial_lmms_eval` lmms-eval for RoboSpatial: `point_2d` of the JSON list in the first fence, in
@@ -24,6 +28,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from snellen.core import lazy_re as re
 from snellen.core.literals import parse_literal
@@ -45,6 +50,10 @@ _BOX_WORDS = ("box", "rect")
 _VECTOR = re.compile(r"\(([-+]?\d+\.?\d*(?:,\s*[-+]?\d+\.?\d*)*?)\)")
 _ROUND = re.compile(r"\(\s*(\d+\.?\d*)\s*,\s*(\d+\.?\d*)\s*\)")
 _SQUARE = re.compile(r"\[\s*(\d+\.?\d*)\s*,\s*(\d+\.?\d*)\s*\]")
+_JSON_FENCE = re.compile(r"```(?:json)?\n(.*?)```", re.DOTALL)
+_CLOSED_TAG = re.compile(r"<points\s+(.*?)/>")
+_TAG_PAIR = re.compile(r'x\d+="([\d.]+)"\s+y\d+="([\d.]+)"')
+_DIGIT_PAIR = re.compile(r"\(\s*(\d*\.?\d+|\d+\.)\s*,\s*(\d*\.?\d+|\d+\.)\s*\)")
 _LISTED = re.compile(r"\[(.*?)\]", re.DOTALL)
 _THOUGHT = re.compile(r"^.*?</(?:think|thought)>", re.DOTALL)
 _ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
@@ -132,6 +141,39 @@ def _pixel(numbers: Sequence[str], sample: Sample, *, whole: bool = False) -> Po
     """A whole pixel; of fractions unless the numbers are `whole` pixels."""
     width, height = (1.0, 1.0) if whole else picture_size(sample)
     return Point(float(int(float(numbers[0]) * width)), float(int(float(numbers[1]) * height)))
+
+
+def parse_refspatial_vlmevalkit(
+    reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()
+) -> Answer:
+    tag = _CLOSED_TAG.search(reply)
+    tagged = [(float(x), float(y)) for x, y in _TAG_PAIR.findall(tag[1])] if tag else []
+    shares = _json_shares(reply) or [_shrunk(*pair, 100) for pair in tagged]
+    shares = shares or [(float(x), float(y)) for x, y in _DIGIT_PAIR.findall(reply)]
+    width, height = picture_size(sample)
+    clipped = ((min(int(x * width), width - 1), min(int(y * height), height - 1)) for x, y in shares)
+    return _answer([Point(max(x, 0.0), max(y, 0.0)) for x, y in clipped], sample)
+
+
+def _json_shares(reply: str) -> list[tuple[float, float]]:
+    fence = _JSON_FENCE.search(reply.strip())
+    try:
+        value = json.loads(fence[1].strip() if fence else reply.strip())
+        pairs = [_json_pair(item) for item in (value if isinstance(value, list) else [value])]
+        return [_shrunk(float(pair[0]), float(pair[1]), _THOUSAND) for pair in pairs if len(pair) == 2]
+    except (ValueError, TypeError):
+        return []
+
+
+def _json_pair(item: Any) -> Sequence[Any]:
+    if isinstance(item, dict):
+        return list(item.get("point_2d") or reversed(item.get("point") or ()))
+    return item if isinstance(item, list) else ()
+
+
+def _shrunk(x: float, y: float, whole: int) -> tuple[float, float]:
+    """Fractions, of numbers up to `whole` if one is above 1."""
+    return (x / whole, y / whole) if x > 1 or y > 1 else (x, y)
 
 
 def parse_robospatial(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
