@@ -375,7 +375,7 @@ SPECS = (
         metrics={"map": "mAP", "ap@0.5": "mAP50", "ap@0.75": "mAP75"},
     ),
     Spec(
-        name="activitynet-captions.authors",
+        name="activitynet-captions.timelens",
         benchmark="activitynet-captions",
         rule="official",
         oracle=_TIMELENS,
