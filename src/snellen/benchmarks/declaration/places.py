@@ -9,6 +9,7 @@
     gold_space = "pixels-corner-size" # what its numbers are
     labelled = true                   # whether replies name a label with each
     extent = ["w", "h"]               # the columns of the picture's size, or of the duration
+    nothing = { kind = "Rejection" }  # rows in which no place is right
 
 The option `coordinates` says in which space a model is asked for boxes and points, and its replies
 are read; spans are in seconds.

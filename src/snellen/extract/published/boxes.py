@@ -22,7 +22,7 @@ from typing import Any
 
 from snellen.core import lazy_re as re
 from snellen.core.errors import DataError
-from snellen.core.output import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.place import Box, Places, load_places
 from snellen.core.sample import Sample
 from snellen.extract.unanswered import unparsed_answer
@@ -197,6 +197,13 @@ def _scaled(numbers: Iterable[float], whole: float, extent: Sequence[float]) -> 
     return Box(left * width, top * height, right * width, bottom * height)
 
 
+def is_finite(places: Places) -> bool:
+    """Whether all numbers are: one of hundreds of digits is none."""
+    held = (*places.boxes, *places.points, *places.spans)
+    return all(math.isfinite(number) for place in held for number in place)
+
+
 def _answer(boxes: Sequence[Box], sample: Sample, labels: Sequence[str] = ()) -> Answer:
     named = tuple(labels) if any(labels) else ()
-    return ParsedAnswer(Places(boxes=tuple(boxes), labels=named, extent=tuple(sample.extent)).text(), RULE)
+    places = Places(boxes=tuple(boxes), labels=named, extent=tuple(sample.extent))
+    return ParsedAnswer(places.text(), RULE) if is_finite(places) else Unparsed()

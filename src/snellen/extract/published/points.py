@@ -32,10 +32,10 @@ from typing import Any
 
 from snellen.core import lazy_re as re
 from snellen.core.literals import parse_literal
-from snellen.core.output import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.place import Box, Places, Point
 from snellen.core.sample import Sample
-from snellen.extract.published.boxes import picture_size
+from snellen.extract.published.boxes import is_finite, picture_size
 from snellen.extract.unanswered import unparsed_answer
 
 RULE = "published"
@@ -50,15 +50,17 @@ _BOX_WORDS = ("box", "rect")
 _VECTOR = re.compile(r"\(([-+]?\d+\.?\d*(?:,\s*[-+]?\d+\.?\d*)*?)\)")
 _ROUND = re.compile(r"\(\s*(\d+\.?\d*)\s*,\s*(\d+\.?\d*)\s*\)")
 _SQUARE = re.compile(r"\[\s*(\d+\.?\d*)\s*,\s*(\d+\.?\d*)\s*\]")
+_DIGITS = r"\d*\.?\d+|\d+\."
 _JSON_FENCE = re.compile(r"```(?:json)?\n(.*?)```", re.DOTALL)
 _CLOSED_TAG = re.compile(r"<points\s+(.*?)/>")
-_TAG_PAIR = re.compile(r'x\d+="([\d.]+)"\s+y\d+="([\d.]+)"')
-_DIGIT_PAIR = re.compile(r"\(\s*(\d*\.?\d+|\d+\.)\s*,\s*(\d*\.?\d+|\d+\.)\s*\)")
+_TAG_PAIR = re.compile(rf'x\d+="({_DIGITS})"\s+y\d+="({_DIGITS})"')
+_DIGIT_PAIR = re.compile(rf"\(\s*({_DIGITS})\s*,\s*({_DIGITS})\s*\)")
 _LISTED = re.compile(r"\[(.*?)\]", re.DOTALL)
 _THOUGHT = re.compile(r"^.*?</(?:think|thought)>", re.DOTALL)
 _ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```(?:\w+)?\n(.*?)```", re.DOTALL)
 _THOUSAND = 1000
+_FAR = 1e12
 
 
 def parse_osworld_g_lmms_eval(
@@ -140,7 +142,12 @@ def _vectors(reply: str) -> Iterator[list[str]]:
 def _pixel(numbers: Sequence[str], sample: Sample, *, whole: bool = False) -> Point:
     """A whole pixel; of fractions unless the numbers are `whole` pixels."""
     width, height = (1.0, 1.0) if whole else picture_size(sample)
-    return Point(float(int(float(numbers[0]) * width)), float(int(float(numbers[1]) * height)))
+    return Point(_cut_off(float(numbers[0]) * width), _cut_off(float(numbers[1]) * height))
+
+
+def _cut_off(number: float) -> float:
+    """The whole number towards 0; far beyond every picture, the number as it is."""
+    return float(int(number)) if abs(number) < _FAR else number
 
 
 def parse_refspatial_vlmevalkit(
@@ -151,7 +158,7 @@ def parse_refspatial_vlmevalkit(
     shares = _json_shares(reply) or [_shrunk(*pair, 100) for pair in tagged]
     shares = shares or [(float(x), float(y)) for x, y in _DIGIT_PAIR.findall(reply)]
     width, height = picture_size(sample)
-    clipped = ((min(int(x * width), width - 1), min(int(y * height), height - 1)) for x, y in shares)
+    clipped = ((min(_cut_off(x * width), width - 1), min(_cut_off(y * height), height - 1)) for x, y in shares)
     return _answer([Point(max(x, 0.0), max(y, 0.0)) for x, y in clipped], sample)
 
 
@@ -210,7 +217,9 @@ def parse_robospatial_lmms_eval(
         pairs = [item["point_2d"] for item in items if "point_2d" in item]
         named = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
         # The middle of the pixel, which its mask has or has not.
-        points = [Point(int(x / _THOUSAND * width) + 0.5, int(y / _THOUSAND * height) + 0.5) for x, y in named]
+        points = [
+            Point(_cut_off(x / _THOUSAND * width) + 0.5, _cut_off(y / _THOUSAND * height) + 0.5) for x, y in named
+        ]
     except TypeError:
         return unparsed_answer(reply, stop_reason)  # its function stops at such lists
     return _answer(points, sample)
@@ -273,4 +282,4 @@ def _pairs(forms: Iterable[re.Pattern[str]], text: str, whole: int) -> Iterator[
 
 def _answer(points: Iterable[Point], sample: Sample, boxes: Iterable[Box] = ()) -> Answer:
     places = Places(points=tuple(points), boxes=tuple(boxes), extent=tuple(sample.extent))
-    return ParsedAnswer(places.text(), RULE)
+    return ParsedAnswer(places.text(), RULE) if is_finite(places) else Unparsed()

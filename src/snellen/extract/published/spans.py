@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from snellen.core import lazy_re as re
-from snellen.core.output import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.place import Places, Span
 from snellen.core.sample import Sample
+from snellen.extract.published.boxes import is_finite
 from snellen.extract.unanswered import unparsed_answer
 
 RULE = "published"
@@ -82,4 +83,5 @@ def _seconds(time: str) -> float:
 
 
 def _answer(found: tuple[float, float], sample: Sample) -> Answer:
-    return ParsedAnswer(Places(spans=(Span(*found),), extent=tuple(sample.extent)).text(), RULE)
+    places = Places(spans=(Span(*found),), extent=tuple(sample.extent))
+    return ParsedAnswer(places.text(), RULE) if is_finite(places) else Unparsed()
