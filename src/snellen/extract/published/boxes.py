@@ -50,7 +50,7 @@ def parse_refcoco_lmms_eval(
     match = _BRACKETED.search(reply)
     if match is None:
         return unparsed_answer(reply, stop_reason)
-    return _answer([_scaled(map(float, match.groups()), 1, picture_size(sample))], sample)
+    return _answer([_scale_box(map(float, match.groups()), 1, picture_size(sample))], sample)
 
 
 def parse_refcoco_vlmevalkit(
@@ -64,7 +64,7 @@ def parse_refcoco_vlmevalkit(
     whole = 1000 if _LARGEST_FRACTION < highest <= 1000 else 1
     left, top, right, bottom = (min(max(number / whole, 0.0), 1.0) for number in numbers)
     turned = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
-    return _answer([_scaled(turned, 1, picture_size(sample))], sample)
+    return _answer([_scale_box(turned, 1, picture_size(sample))], sample)
 
 
 def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
@@ -74,7 +74,7 @@ def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Seque
     if not any(box):
         return ParsedAnswer(Places(extent=tuple(sample.extent)).text(), RULE)
     whole = 1.0 if max(box) <= 1 else _LARGEST_GROUNDINGME
-    candidates = [Box(*box), _scaled(box, whole, picture_size(sample))]
+    candidates = [Box(*box), _scale_box(box, whole, picture_size(sample))]
     golds = load_places(sample.gold[0]).boxes
     return _answer([_nearest(candidates, golds)], sample)
 
@@ -104,7 +104,7 @@ def parse_odinw(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Se
     boxes = []
     said = [(numbers, label) for numbers, label in said if all(map(math.isfinite, numbers))]
     for numbers, label in said:
-        held = (box for box, name in zip(gold.boxes, gold.labels, strict=True) if _folded(name) == _folded(label))
+        held = (box for box, name in zip(gold.boxes, gold.labels, strict=True) if _fold(name) == _fold(label))
         boxes.append(_best_reading(numbers, list(held), picture_size(sample)))
     return _answer(boxes, sample, [label for _, label in said])
 
@@ -160,7 +160,7 @@ def _labelled_boxes(value: Any) -> Iterator[tuple[list[float], str]]:
 def _best_reading(numbers: Sequence[float], golds: Sequence[Box], extent: Sequence[float]) -> Box:
     highest = max(numbers)
     readings = [Box(*numbers)]
-    readings += [_scaled(numbers, whole, extent) for whole in (1.0, 1000.0) if highest <= whole]
+    readings += [_scale_box(numbers, whole, extent) for whole in (1.0, 1000.0) if highest <= whole]
     return _nearest(readings, golds)
 
 
@@ -178,7 +178,7 @@ def _iou(one: Box, other: Box) -> float:
     return width * height / (areas - width * height)
 
 
-def _folded(label: str) -> str:
+def _fold(label: str) -> str:
     return label.strip().lower()
 
 
@@ -190,7 +190,7 @@ def picture_size(sample: Sample) -> tuple[float, float]:
     return width, height
 
 
-def _scaled(numbers: Iterable[float], whole: float, extent: Sequence[float]) -> Box:
+def _scale_box(numbers: Iterable[float], whole: float, extent: Sequence[float]) -> Box:
     """The box of numbers of which `whole` is the width or the height of the picture."""
     left, top, right, bottom = (number / whole for number in numbers)
     width, height = extent

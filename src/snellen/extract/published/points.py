@@ -155,7 +155,7 @@ def parse_refspatial_vlmevalkit(
 ) -> Answer:
     tag = _CLOSED_TAG.search(reply)
     tagged = [(float(x), float(y)) for x, y in _TAG_PAIR.findall(tag[1])] if tag else []
-    shares = _json_shares(reply) or [_shrunk(*pair, 100) for pair in tagged]
+    shares = _json_shares(reply) or [_to_fractions(*pair, 100) for pair in tagged]
     shares = shares or [(float(x), float(y)) for x, y in _DIGIT_PAIR.findall(reply)]
     width, height = picture_size(sample)
     clipped = ((min(_cut_off(x * width), width - 1), min(_cut_off(y * height), height - 1)) for x, y in shares)
@@ -167,7 +167,7 @@ def _json_shares(reply: str) -> list[tuple[float, float]]:
     try:
         value = json.loads(fence[1].strip() if fence else reply.strip())
         pairs = [_json_pair(item) for item in (value if isinstance(value, list) else [value])]
-        return [_shrunk(float(pair[0]), float(pair[1]), _THOUSAND) for pair in pairs if len(pair) == 2]
+        return [_to_fractions(float(pair[0]), float(pair[1]), _THOUSAND) for pair in pairs if len(pair) == 2]
     except (ValueError, TypeError):
         return []
 
@@ -178,7 +178,7 @@ def _json_pair(item: Any) -> Sequence[Any]:
     return item if isinstance(item, list) else ()
 
 
-def _shrunk(x: float, y: float, whole: int) -> tuple[float, float]:
+def _to_fractions(x: float, y: float, whole: int) -> tuple[float, float]:
     """Fractions, of numbers up to `whole` if one is above 1."""
     return (x / whole, y / whole) if x > 1 or y > 1 else (x, y)
 
