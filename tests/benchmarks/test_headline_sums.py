@@ -27,8 +27,9 @@ HOW: tuple[tuple[FailurePolicy, str], ...] = (
     ("exclude", "official"),
 )
 """What failures do to scores, and whose rules are followed where the benchmark has them."""
-OF_ALL_RECORDS = {"coco-caption"}
-"""CIDEr of some pictures depends on the references of all."""
+OF_ALL_RECORDS = {"coco-caption", "odinw-13"}
+"""CIDEr of some pictures depends on the references of all, and average precision on the ranking of all
+boxes: its sums are exact for all pictures together."""
 
 
 def made(layout: Layout, failures: FailurePolicy, rule: str) -> Benchmark:

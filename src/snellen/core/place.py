@@ -195,13 +195,13 @@ def parse_space(name: str) -> Space:
 
 def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
     """The places as a reply in a coordinate space: JSON of one place, of a list of places, or of
-    objects with labels. Numbers are `exact`, or have as many digits as models write in the space.
-    Raises DataError if the space needs a size that is unknown."""
+    objects with labels; a point stands for a mask. Numbers are `exact`, or have as many digits as
+    models write in the space. Raises DataError if the space needs a size that is unknown."""
     extent = places.extent
     written: list[object] = [space.write_box(box, extent, extent) for box in places.boxes]
     written += [space.write_point(point, extent, extent) for point in places.points]
     written += [[space.write_point(point, extent, extent) for point in polygon] for polygon in places.polygons]
-    written += [{"size": (mask.height, mask.width), "counts": mask.runs} for mask in places.masks]
+    written += [space.write_point(_point_in(mask), extent, extent) for mask in places.masks if any(mask.runs[1::2])]
     written += places.spans
     if not exact:
         digits = 1 if places.spans else _DIGITS.get(space.unit, 0)
@@ -211,6 +211,13 @@ def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
         written = [{key: place, "label": label} for place, label in zip(written, places.labels, strict=True)]
     alone = len(written) == 1 and not places.labels
     return msgspec.json.encode(written[0] if alone else written).decode()
+
+
+def _point_in(mask: Mask) -> Point:
+    """The middle of the longest run of a mask, in which a pixel is: what a reply can name of it."""
+    longest = max(range(1, len(mask.runs), 2), key=lambda number: mask.runs[number])
+    x, y = divmod(sum(mask.runs[:longest]) + mask.runs[longest] // 2, mask.height)
+    return Point(x + 0.5, y + 0.5)
 
 
 def _round_numbers(place: object, digits: int) -> object:

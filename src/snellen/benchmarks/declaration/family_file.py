@@ -23,7 +23,7 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Scoring, Video
+from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Options, Scoring, Video
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
@@ -145,6 +145,25 @@ class UnitColumn(Struct, frozen=True, forbid_unknown_fields=True):
     """How much of the cell names the unit; None: all of it."""
 
 
+class RowSelection(Struct, frozen=True, forbid_unknown_fields=True):
+    """An option that asks the rows with one cell of a column, where one file has several parts."""
+
+    option: str
+    column: str
+    values: dict[str, str]
+    """By value of the option the cell, compared without blanks, `-`, `_` and case; empty: all rows.
+    The first value is the default."""
+
+    def keeps(self, row: Row, options: Options) -> bool:
+        """Whether a row belongs to the part that is asked."""
+        wanted = _bare(self.values[options[self.option]])
+        return not wanted or _bare(row.cells.get(self.column, "")) == wanted
+
+
+def _bare(cell: str) -> str:
+    return cell.translate(str.maketrans("", "", " -_")).casefold()
+
+
 class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """The fields of a file. An example row, and what is odd in the data, are its comments."""
 
@@ -183,6 +202,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Cells that are kept with a sample, for rubrics of judges."""
     columns: dict[str, str] = {}
     """`Published.columns`."""
+    select: RowSelection | None = None
+    """An option that asks a part of the rows."""
     unit: UnitColumn | None = None
     """Which questions count together, where that is the headline."""
     question: str = ""
@@ -253,6 +274,8 @@ def read_family(path: Path) -> Declaration:
         samples=partial(_samples, family) if family.layout.questions else None,
         adjust=_adjust(family),
         question=family.question,
+        options={family.select.option: tuple(family.select.values)} if family.select else {},
+        keep=family.select.keeps if family.select else None,
         requires=requires("text") if family.video or family.text else requires("text", "image"),
         template=_template(family),
         adjust_row=_adjust_row(family),
@@ -329,7 +352,7 @@ def _scoring(family: DescribedFamily) -> Scoring:
     if family.kind == "fields":
         return _record_scoring(family)
     if family.place:
-        return place_questions(family.place, family.headline)
+        return place_questions(family.place, "" if family.mean_over else family.headline)
     return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
 
 

@@ -111,7 +111,7 @@ def _items(cell: str, shape: PlaceShape) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(text)
     is_single = bool(value) and isinstance(value[0], int | float)
-    if shape == "polygon" and value and isinstance(value[0], list):
+    if shape == "polygon" and value and isinstance(value[0], list | tuple):
         # A list of pairs is one polygon; a list of longer lists, or of lists of pairs, are several.
         is_single = len(value[0]) == 2 and isinstance(value[0][0], int | float)
     return [value] if is_single else value
@@ -140,7 +140,7 @@ def _proper_box(numbers: list[float], space: Space, extent: Sequence[float]) -> 
 
 
 def _polygon(value: Any, space: Space, extent: Sequence[float]) -> tuple[Point, ...]:
-    flat = [number for pair in value for number in pair] if isinstance(value[0], list) else value
+    flat = [number for pair in value for number in pair] if isinstance(value[0], list | tuple) else value
     numbers = _numbers(flat, len(flat))
     if len(numbers) < 6 or len(numbers) % 2:
         raise ValueError(value)

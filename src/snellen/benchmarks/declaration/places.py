@@ -9,6 +9,7 @@
     gold_space = "pixels-corner-size" # what its numbers are
     labelled = true                   # whether replies name a label with each
     extent = ["w", "h"]               # the columns of the picture's size, or of the duration
+    nothing = { kind = "Rejection" }  # rows in which no place is right
 
 The option `coordinates` says in which space a model is asked for boxes and points, and its replies
 are read; spans are in seconds.
@@ -76,6 +77,8 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     or `closeness` where the gold is a point, too."""
     beside: tuple[str, ...] = ()
     """Further metrics, of the same names."""
+    over: str = ""
+    """Grouping over whose labels the metrics of the whole run are the mean; empty: of all pictures."""
     coordinates: str = "fractions"
     """The space of boxes and points in replies, unless the option says otherwise."""
     gold: str = ""
@@ -85,6 +88,11 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the gold places are, where not what a reply names: points are asked for in a mask."""
     gold_space: str = "pixels"
     """What the numbers of the gold places are."""
+    shape_column: str = ""
+    """Column that says what the gold places of a row are; its cells are keys of `gold_shapes`."""
+    gold_shapes: dict[str, PlaceShape] = {}
+    nothing: dict[str, str] = {}
+    """Columns and the cells by which a row says that nothing is there: no place is right then."""
     labelled: bool = False
     """Whether replies are to name a label with each place. Without it labels of the data do not
     count."""
@@ -123,7 +131,9 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The columns that may say something of a place."""
         sizes = (*self.extent, *_SIZE_COLUMNS, *_SIZE_LISTS, _DURATION)
         usual = (name for names in GOLD_COLUMNS_OF_SHAPE.values() for name in names)
-        return frozenset(name.lower() for name in (self.gold, self.labels, *sizes, *usual))
+        return frozenset(
+            name.lower() for name in (self.gold, self.labels, self.shape_column, *self.nothing, *sizes, *usual)
+        )
 
     def check(self) -> None:
         """Raises DataError for what does not go together or is unknown."""
@@ -210,7 +220,7 @@ def summarise_places(
         others = other_space_notice(records, coordinates, rules.shape, several=rules.count != 1)
         summary = structs.replace(summary, notices=(*summary.notices, *others))
     names = [name for name in rules.beside if is_run_metric(name)]
-    metrics = {**summary.metrics, **run_metrics(names, failures, records)}
+    metrics = {**summary.metrics, **run_metrics(names, failures, records, rules.over)}
     if rules.count == 1 and not is_run_metric(rules.headline):
         counted = [record for record in records if counted_score(record, failures) is not None]
         metrics |= baseline_metrics(place_metric(rules.headline), rules.shape, counted)
@@ -223,17 +233,18 @@ def place_headline(rules: PlaceRules) -> Headline:
         return Headline()
     return Headline(
         name=rules.headline,
-        summarise=partial(_lead_with_run_metric, rules.headline),
-        sums=lambda context, records: run_sums(rules.headline, context.failures, records),
+        summarise=partial(_lead_with_run_metric, rules),
+        sums=lambda context, records: run_sums(rules.headline, context.failures, records, rules.over),
     )
 
 
-def _lead_with_run_metric(name: str, context: SummaryContext, records: Sequence[Record]) -> Summary:
+def _lead_with_run_metric(rules: PlaceRules, context: SummaryContext, records: Sequence[Record]) -> Summary:
+    name = rules.headline
     summary = context.plain(records)
     if summary.headline.value is None:
         headline = structs.replace(summary.headline, name=name)
         return structs.replace(summary, headline=headline, metrics={name: headline})
-    headline = run_metrics([name], context.failures, records)[name]
+    headline = run_metrics([name], context.failures, records, rules.over)[name]
     beside = (context.plain_headline, *(other for other in summary.beside if other != name))
     return structs.replace(
         summary, headline=headline, metrics={name: headline, **summary.metrics}, bounds=None, beside=beside
@@ -256,12 +267,13 @@ def add_gold(rules: PlaceRules, sample: Sample, row: Row) -> Sample:
     sample = structs.replace(sample, media=media, extent=_extent(rules, row, media))
     if mask is not None:
         return structs.replace(sample, gold=(Places(masks=(mask,), extent=sample.extent).text(),))
+    if any(row.cells.get(name.lower()) == cell for name, cell in rules.nothing.items()):
+        return structs.replace(sample, gold=(Places(extent=sample.extent).text(),))
     if column is None:
         return structs.replace(sample, gold=())
+    shape = rules.gold_shapes.get(row.cells.get(rules.shape_column.lower(), ""), rules.shape_of_gold)
     try:
-        gold = read_places(
-            row.cells[column], rules.shape_of_gold, parse_space(rules.gold_space), sample.extent, _labels(rules, row)
-        )
+        gold = read_places(row.cells[column], shape, parse_space(rules.gold_space), sample.extent, _labels(rules, row))
     except DataError as error:
         raise DataError(f"column {column}: {error}") from error
     if not rules.labelled:

@@ -55,11 +55,11 @@ def grade_places(metric: PlaceMetric, answer: str, golds: Sequence[str]) -> floa
 
 
 def inside(predicted: Places, gold: Places) -> float:
-    """`inside` of the table above; 0 for a reply without a point."""
+    """`inside` of the table above; a reply without a point is right only where there is no gold place."""
     points = predicted.points or tuple(map(centre_of, predicted.boxes))
     regions = places_in_order(gold)
     held = sum(any(holds_point(region, point) for region in regions) for point in points)
-    return held / len(points) if points else 0.0
+    return held / len(points) if points else float(not regions)
 
 
 def centre_of(box: Box) -> Point:

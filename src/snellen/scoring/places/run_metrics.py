@@ -51,11 +51,14 @@ def metric_of_one(name: str) -> str:
     return name
 
 
-def run_sums(name: str, failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def run_sums(name: str, failures: FailurePolicy, records: Sequence[Record], over: str = "") -> HeadlineSums | None:
     """A metric of a whole run as a function of sums over pictures, in percent; None without gold
-    places. Average precision is linear in the weights of the pictures here, to first order."""
+    places. With `over`, a grouping, it is the mean over the labels that have gold places. Average
+    precision is linear in the weights of the pictures here, to first order."""
     match = _NAME.fullmatch(name)
     assert match is not None, f"{name} is no metric of a whole run"
+    if over:
+        return _mean_over(name, failures, records, over)
     counted = [index for index, record in enumerate(records) if counted_score(record, failures) is not None]
     pairs = [_places_of(records[index]) for index in counted]
     if not any(len(gold) for _, gold in pairs):
@@ -80,12 +83,38 @@ def run_sums(name: str, failures: FailurePolicy, records: Sequence[Record]) -> H
     return HeadlineSums(rows, value)
 
 
-def run_metrics(names: Sequence[str], failures: FailurePolicy, records: Sequence[Record]) -> dict[str, Metric]:
+def _mean_over(name: str, failures: FailurePolicy, records: Sequence[Record], column: str) -> HeadlineSums | None:
+    """The mean of a metric over the labels of a grouping, each with the sums of its own pictures."""
+    places: dict[str, list[int]] = {}
+    for index, record in enumerate(records):
+        places.setdefault(record.groups.get(column, ""), []).append(index)
+    parts = []
+    for _, indices in sorted(places.items()):
+        sums = run_sums(name, failures, [records[index] for index in indices])
+        if sums is not None:
+            rows = np.zeros((len(records), sums.rows.shape[1]))
+            rows[indices] = sums.rows
+            parts.append((rows, sums.value))
+    if not parts:
+        return None
+    ends = np.cumsum([rows.shape[1] for rows, _ in parts])[:-1]
+
+    def value(sums: Floats) -> Floats:
+        values = [of(part) for (_, of), part in zip(parts, np.split(sums, ends, axis=1), strict=True)]
+        mean: Floats = np.mean(values, axis=0)
+        return mean
+
+    return HeadlineSums(np.hstack([rows for rows, _ in parts]), value)
+
+
+def run_metrics(
+    names: Sequence[str], failures: FailurePolicy, records: Sequence[Record], over: str = ""
+) -> dict[str, Metric]:
     """The metrics of these names, in percent, each with its interval over pictures."""
     n = sum(counted_score(record, failures) is not None for record in records)
     metrics = {}
     for name in names:
-        sums = run_sums(name, failures, records)
+        sums = run_sums(name, failures, records, over)
         value = None if sums is None else sums.of_all()
         note = "" if value is not None else "there are no gold places"
         metrics[name] = Metric(name, value, n, headline_interval(sums, records), note=note)

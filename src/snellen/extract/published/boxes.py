@@ -1,0 +1,209 @@
+"""How published scorers read the boxes of a reply.
+
+`parse_refcoco_lmms_eval`   lmms-eval for RefCOCO: the first four numbers in brackets, parted by
+                            commas, in fractions of the picture.
+`parse_refcoco_vlmevalkit`  VLMEvalKit for RefCOCO: the first four numbers in brackets, else the first
+                            four; up to 1.5 fractions, up to 1000 thousandths. Its table has no sizes
+                            of pictures, so that larger numbers are the edge. Corners are turned.
+`parse_groundingme`         GroundingME's authors, and VLMEvalKit: `bbox_2d` of the JSON object that is the
+                            reply, else the last four numbers; of pixels and fractions or numbers up
+                            to 999 what fits the gold box better. Null and zeros are no box.
+`parse_odinw`               lmms-eval for ODinW: the labelled boxes of the JSON of a reply, else four numbers
+                            each without a label; of pixels, fractions and thousandths what fits a gold box
+                            of the label best.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from snellen.core import lazy_re as re
+from snellen.core.errors import DataError
+from snellen.core.output import Answer, ParsedAnswer, Unparsed
+from snellen.core.place import Box, Places, load_places
+from snellen.core.sample import Sample
+from snellen.extract.unanswered import unparsed_answer
+
+RULE = "published"
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_BRACKETED = re.compile(rf"\[\s*{_NUMBER},\s*{_NUMBER},\s*{_NUMBER},\s*{_NUMBER}\s*\]")
+_LOOSE = r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?"
+_BETWEEN = r"(?:\s*,\s*|\s+)"
+_LOOSE_NUMBER = re.compile(_LOOSE)
+_LOOSE_BRACKETED = re.compile(rf"\[\s*({_BETWEEN.join([_LOOSE] * 4)})\s*\]")
+_FOUR = re.compile(r"[\s,]+".join([_NUMBER] * 4))
+_BOX_OBJECT = re.compile(r'\{.*"bbox_2d".*\}', re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+_STRUCTURE = re.compile(r'\\.|"(?:[^"\\]|\\.)*"|[{}"]', re.DOTALL)
+_BOX_KEYS = ("bbox_2d", "bbox", "box_2d", "box")
+_LABEL_KEYS = ("label", "class", "category", "name", "class_name")
+_LARGEST_FRACTION = 1.5
+_LARGEST_GROUNDINGME = 999.0
+
+
+def parse_refcoco_lmms_eval(
+    reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()
+) -> Answer:
+    match = _BRACKETED.search(reply)
+    if match is None:
+        return unparsed_answer(reply, stop_reason)
+    return _answer([_scale_box(map(float, match.groups()), 1, picture_size(sample))], sample)
+
+
+def parse_refcoco_vlmevalkit(
+    reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()
+) -> Answer:
+    match = _LOOSE_BRACKETED.search(reply)
+    numbers = [float(number) for number in _LOOSE_NUMBER.findall(match[1] if match else reply)[:4]]
+    if len(numbers) < 4:
+        return unparsed_answer(reply, stop_reason)
+    highest = max(map(abs, numbers))
+    whole = 1000 if _LARGEST_FRACTION < highest <= 1000 else 1
+    left, top, right, bottom = (min(max(number / whole, 0.0), 1.0) for number in numbers)
+    turned = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
+    return _answer([_scale_box(turned, 1, picture_size(sample))], sample)
+
+
+def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
+    box = _groundingme_box(reply)
+    if not all(map(math.isfinite, box)):
+        return unparsed_answer(reply, stop_reason)
+    if not any(box):
+        return ParsedAnswer(Places(extent=tuple(sample.extent)).text(), RULE)
+    whole = 1.0 if max(box) <= 1 else _LARGEST_GROUNDINGME
+    candidates = [Box(*box), _scale_box(box, whole, picture_size(sample))]
+    golds = load_places(sample.gold[0]).boxes
+    return _answer([_nearest(candidates, golds)], sample)
+
+
+def _groundingme_box(reply: str) -> tuple[float, ...]:
+    """Four numbers; zeros for no box."""
+    match = _BOX_OBJECT.search(reply)
+    try:
+        box = json.loads(match[0])["bbox_2d"] if match else 0
+        if box is None:
+            return (0.0,) * 4
+        if isinstance(box, list) and len(box) == 4:
+            return tuple(map(float, box))
+    except (ValueError, TypeError, KeyError):
+        pass
+    found = _FOUR.findall(reply)
+    return tuple(map(float, found[-1])) if found else (0.0,) * 4
+
+
+def parse_odinw(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
+    gold = load_places(sample.gold[0])
+    try:
+        said = list(_labelled_boxes(_json_of(reply)))
+    except (TypeError, ValueError):
+        return unparsed_answer(reply, stop_reason)  # its function stops at such numbers
+    said = said or [([float(number) for number in four], "") for four in _FOUR.findall(reply)]
+    boxes = []
+    said = [(numbers, label) for numbers, label in said if all(map(math.isfinite, numbers))]
+    for numbers, label in said:
+        held = (box for box, name in zip(gold.boxes, gold.labels, strict=True) if _fold(name) == _fold(label))
+        boxes.append(_best_reading(numbers, list(held), picture_size(sample)))
+    return _answer(boxes, sample, [label for _, label in said])
+
+
+def _json_of(reply: str) -> Any:
+    """The whole reply, the first fence that is JSON, or all objects that are."""
+    for text in (reply, *_FENCE.findall(reply)):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            continue
+    return list(_objects_in(reply))
+
+
+def _objects_in(text: str) -> Iterator[Any]:
+    """The objects of a text, up to the first that is not closed."""
+    start = text.find("{")
+    while start >= 0 and (end := _end_of_object(text, start)):
+        try:
+            yield json.loads(text[start:end])
+        except json.JSONDecodeError:
+            end = start + 1
+        start = text.find("{", end)
+
+
+def _end_of_object(text: str, start: int) -> int | None:
+    depth = 0
+    for part in _STRUCTURE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(part[0], 0)
+        if depth == 0:
+            return part.end()
+        if part[0] == '"':
+            return None
+    return None
+
+
+def _labelled_boxes(value: Any) -> Iterator[tuple[list[float], str]]:
+    """Boxes with their labels in nested JSON, the last first."""
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            box = next((node[key] for key in _BOX_KEYS if key in node), None)
+            if isinstance(box, list) and len(box) == 4:
+                label = next((node[key] for key in _LABEL_KEYS if key in node), None)
+                yield [float(number) for number in box], str(label)
+            else:
+                waiting += node.values()
+
+
+def _best_reading(numbers: Sequence[float], golds: Sequence[Box], extent: Sequence[float]) -> Box:
+    highest = max(numbers)
+    readings = [Box(*numbers)]
+    readings += [_scale_box(numbers, whole, extent) for whole in (1.0, 1000.0) if highest <= whole]
+    return _nearest(readings, golds)
+
+
+def _nearest(readings: Sequence[Box], golds: Sequence[Box]) -> Box:
+    """The reading that overlaps best with a gold box, of equal ones the first."""
+    return max(readings, key=lambda one: max((_iou(one, gold) for gold in golds), default=0.0))
+
+
+def _iou(one: Box, other: Box) -> float:
+    width = min(one.right, other.right) - max(one.left, other.left)
+    height = min(one.bottom, other.bottom) - max(one.top, other.top)
+    if width <= 0 or height <= 0:
+        return 0.0
+    areas = sum((box.right - box.left) * (box.bottom - box.top) for box in (one, other))
+    return width * height / (areas - width * height)
+
+
+def _fold(label: str) -> str:
+    return label.strip().lower()
+
+
+def picture_size(sample: Sample) -> tuple[float, float]:
+    """Width and height of the picture in pixels. Raises DataError if they are unknown."""
+    if len(sample.extent) != 2:
+        raise DataError("reading coordinates needs the picture's width and height, which are unknown")
+    width, height = sample.extent
+    return width, height
+
+
+def _scale_box(numbers: Iterable[float], whole: float, extent: Sequence[float]) -> Box:
+    """The box of numbers of which `whole` is the width or the height of the picture."""
+    left, top, right, bottom = (number / whole for number in numbers)
+    width, height = extent
+    return Box(left * width, top * height, right * width, bottom * height)
+
+
+def is_finite(places: Places) -> bool:
+    """Whether all numbers are: one of hundreds of digits is none."""
+    held = (*places.boxes, *places.points, *places.spans)
+    return all(math.isfinite(number) for place in held for number in place)
+
+
+def _answer(boxes: Sequence[Box], sample: Sample, labels: Sequence[str] = ()) -> Answer:
+    named = tuple(labels) if any(labels) else ()
+    places = Places(boxes=tuple(boxes), labels=named, extent=tuple(sample.extent))
+    return ParsedAnswer(places.text(), RULE) if is_finite(places) else Unparsed()
