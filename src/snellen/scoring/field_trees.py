@@ -102,10 +102,9 @@ def check_packages() -> None:
     """Raise MissingExtra without the packages that records are compared with."""
     try:
         import apted
-        import scipy
     except ImportError as error:
         raise MissingExtra("comparing records", "documents", error.name or "apted") from None
-    del apted, scipy
+    del apted
 
 
 def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.core.errors import MissingExtra
+from snellen.scoring.assignment import least_sum_pairs
 
 FieldOutcome = Literal["right", "wrong", "missing", "invented"]
 """`missing`: a field of the gold record that the reply lacks; `invented`: the reverse."""
@@ -54,8 +54,7 @@ class FieldCounts(NamedTuple):
 
 
 def compare_records(reply: Any, gold: Any, path: str = "") -> list[FieldResult]:
-    """The result of every field of two JSON values. Raises MissingExtra if lists of objects must be
-    paired and SciPy is not installed."""
+    """The result of every field of two JSON values."""
     reply, gold = _without_empty(reply), _without_empty(gold)
     if isinstance(gold, list) != isinstance(reply, list) and gold is not None and reply is not None:
         # A lone item may stand without its list.
@@ -114,21 +113,12 @@ def is_same_value(one: Any, other: Any) -> bool:
     return _as_text(one) == _as_text(other)
 
 
-def check_pairing() -> None:
-    """Raise MissingExtra if lists of objects could not be paired."""
-    try:
-        import scipy
-    except ImportError:
-        raise MissingExtra("pairing the items of lists", "documents", "scipy") from None
-    del scipy
-
-
 def _compare_lists(reply: list[Any], gold: list[Any], path: str) -> list[FieldResult]:
     """The results of the items of two lists, paired so that most fields are right."""
     if len(gold) == len(reply) == 1:
         return compare_records(reply[0], gold[0], path)
     results = [[compare_records(item, target, path) for target in gold] for item in reply]
-    pairs = _pair([[_gain(pair) for pair in row] for row in results])
+    pairs = least_sum_pairs([[-_gain(pair) for pair in row] for row in results])
     found = [result for row, column in pairs for result in results[row][column]]
     rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
     for index, target in enumerate(gold):
@@ -144,17 +134,6 @@ def _gain(results: Sequence[FieldResult]) -> float:
     """What pairing two items is worth: right fields, then as few others as possible."""
     right = sum(result.outcome == "right" for result in results)
     return right + 0.5 / (1 + len(results) - right)
-
-
-def _pair(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Row and column of each pair of the assignment with the largest gain."""
-    check_pairing()
-    from scipy.optimize import linear_sum_assignment
-
-    if not gains or not gains[0]:
-        return []
-    rows, columns = linear_sum_assignment(gains, maximize=True)
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def _is_value(value: Any) -> bool:

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from snellen.scoring.places.assignment import least_sum_pairs
+from snellen.scoring.assignment import least_sum_pairs
 
 
 def test_pairs_are_those_of_scipy() -> None:

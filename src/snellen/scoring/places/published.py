@@ -8,7 +8,7 @@ import math
 from snellen.core.arrays import Bools, np
 from snellen.core.place import load_places
 from snellen.core.sample import Sample
-from snellen.scoring.places.assignment import least_sum_pairs
+from snellen.scoring.assignment import least_sum_pairs
 from snellen.scoring.places.masks import pixels_of_mask
 from snellen.scoring.places.metrics import grade_places, place_metric
 
