@@ -9,7 +9,7 @@ import pytest
 
 import snellen
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.perception.eyechart_places import RULES
+from snellen.benchmarks.places.eyechart_places import RULES
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.place import load_places

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.perception.screenspot import add_extent, grade_inset, to_common_layout
+from snellen.benchmarks.places.screenspot import add_extent, grade_inset, to_common_layout
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.output import Generated

@@ -104,6 +104,7 @@ MOVES: dict[type, dict[str, list[Any]]] = {
             Generation(stop=("\n",)),
             Generation(stop=("\n", "Q")),
             Generation(logprobs=1),
+            Generation(response_schema='{"type":"object"}'),
         ],
         "attempt": [1, 2],
         "repeat": [1, 2],

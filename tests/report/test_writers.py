@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from snellen.core.summary import Interval
 from snellen.report.console import Terminal
-from snellen.report.document import Document, Line, Space, Verbatim, titled_document
+from snellen.report.document import Document, EmptyLine, Line, Verbatim, titled_document
 from snellen.report.table import Cell, Column, IntervalEstimate, Table, best_cells, cell_text
 from snellen.report.writers import SUFFIXES, write_text
 from snellen.report.writers.html import write_fragment
@@ -48,7 +48,7 @@ DOCUMENT = Document(
     (
         Line("eyechart", "heading", "accuracy"),
         Line("a_b failed", "notice"),
-        Space(),
+        EmptyLine(),
         TABLE,
         Line("what it means", "note"),
         Verbatim(("  kept   spaces", "|")),
@@ -158,7 +158,7 @@ def test_records_and_data_replace_tables_in_csv_and_json() -> None:
 
 
 def test_csv_of_a_document_without_a_table_has_its_lines() -> None:
-    document = Document((Line("it takes submissions"), Space(), Line("=careful", "notice")))
+    document = Document((Line("it takes submissions"), EmptyLine(), Line("=careful", "notice")))
     assert write_text(document, "csv") == "text\nit takes submissions\n'=careful\n"
 
 

@@ -11,7 +11,7 @@ from snellen.api.offline import MissingRequirement
 from snellen.api.planned_studies import PlanLine
 from snellen.report import format as fmt
 from snellen.report.console import printed_text
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.documents.forecast import interval_sentence, short_count
 from snellen.report.documents.planned_study import study_lines, study_table
 from snellen.report.table import Cell, Column, Table
@@ -72,9 +72,9 @@ def plan_document(planned: Planned, quiet: bool = False) -> Document:
     title = "requests, tokens and cost"
     blocks: list[Block] = [Table(title, _COLUMNS, rows, [_LEGEND], on_terminal="untitled")]
     for study in planned.studies:
-        blocks += [Space(), study_table(study), *_sentences(study_lines(study))]
+        blocks += [EmptyLine(), study_table(study), *_sentences(study_lines(study))]
     if planned.studies:
-        blocks.append(Space())
+        blocks.append(EmptyLine())
     blocks += _sentences([] if quiet else _notice_lines(planned))
     blocks += _sentences(_missing_lines(planned))
     columns = [Column(name, "number") for name in _RECORDS]

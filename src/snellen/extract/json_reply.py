@@ -28,11 +28,11 @@ def parse_json_reply(reply: str, stop_reason: str = "stop") -> Answer:
     if not isinstance(whole, ParsedAnswer) or whole.span is None:
         return whole
     start, end = whole.span
-    for rule, first, last in ((("whole reply", start, end)), *_fenced(reply, start, end)):
+    for rule, first, last in ((("whole reply", start, end)), *_find_fences(reply, start, end)):
         value = _load(reply[first:last])
         if value is not None:
             return ParsedAnswer(dump_json(value), rule, (first, last))
-    return _embedded(reply, start, end) or (Truncated() if stop_reason == "length" else Unparsed())
+    return _find_embedded(reply, start, end) or (Truncated() if stop_reason == "length" else Unparsed())
 
 
 def dump_json(value: Any) -> str:
@@ -40,25 +40,25 @@ def dump_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _fenced(reply: str, start: int, end: int) -> list[tuple[str, int, int]]:
+def _find_fences(reply: str, start: int, end: int) -> list[tuple[str, int, int]]:
     """The contents of fences, the last one first."""
     marks = [match.span() for match in _FENCE.finditer(reply, start, end)]
     inner = [("JSON in a fence", one[1], other[0]) for one, other in zip(marks[::2], marks[1::2], strict=False)]
     return inner[::-1]
 
 
-def _embedded(reply: str, start: int, end: int) -> ParsedAnswer | None:
+def _find_embedded(reply: str, start: int, end: int) -> ParsedAnswer | None:
     """The longest value in the text; of equally long ones the last. No part of a value that is
     broken or cut counts."""
     best: tuple[int, int, Any] | None = None
-    for first, last in _bracketed(reply, start, end):
+    for first, last in _pair_brackets(reply, start, end):
         value = _load(reply[first:last])
         if value is not None and (best is None or last - first >= best[1] - best[0]):
             best = (first, last, value)
     return ParsedAnswer(dump_json(best[2]), "JSON in the text", best[:2]) if best else None
 
 
-def _bracketed(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _pair_brackets(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The outermost pairs of brackets, up to one that is not closed."""
     position = start
     while (opening := _BEGINS_VALUE.search(reply, position, end)) is not None:

@@ -30,11 +30,11 @@ class Verbatim(NamedTuple):
     lines: Sequence[str]
 
 
-class Space(NamedTuple):
+class EmptyLine(NamedTuple):
     """An empty line on a terminal; the other formats set blocks apart by themselves."""
 
 
-Block = Line | Table | Verbatim | Space
+Block = Line | Table | Verbatim | EmptyLine
 
 
 class Document(NamedTuple):
@@ -74,5 +74,5 @@ def titled_document(
     """A heading, notices, and tables."""
     blocks: list[Block] = [Line(title, "heading"), *(Line(notice, "notice") for notice in notices)]
     for index, table in enumerate(tables):
-        blocks += [Space(), table] if index else [table]
+        blocks += [EmptyLine(), table] if index else [table]
     return Document(blocks, plot=plot)

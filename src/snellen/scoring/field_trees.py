@@ -22,7 +22,7 @@ Fields = Mapping[str, Any] | Sequence[Any]
 """Normalised JSON: objects of lists, and lists of objects or of texts."""
 
 
-class FieldCounts(NamedTuple):
+class FieldTally(NamedTuple):
     """Fields that are right, and those that are missing or too many."""
 
     right: int
@@ -75,12 +75,12 @@ def normalise_fields(value: Any, *, drop_empty: bool = False) -> Fields:
     return [text for text in texts if text]
 
 
-def count_fields(reply: Any, gold: Any) -> FieldCounts:
+def count_fields(reply: Any, gold: Any) -> FieldTally:
     """Compare all fields of two JSON values."""
     found = Counter(_flatten(normalise_fields(reply)))
     expected = Counter(_flatten(normalise_fields(gold)))
     right = (found & expected).total()
-    return FieldCounts(right, found.total() + expected.total() - 2 * right)
+    return FieldTally(right, found.total() + expected.total() - 2 * right)
 
 
 def field_similarity(reply: Any, gold: Any, *, drop_empty: bool = False) -> float:

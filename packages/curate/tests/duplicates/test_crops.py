@@ -12,7 +12,7 @@ from drawn_scenes import draw_scene, jpeg, png
 from PIL import Image, ImageDraw, ImageOps
 
 from snellen.cli import main
-from snellen_curate.duplicates.crops import BOXES, WHOLE, Box, cut_copies
+from snellen_curate.duplicates.crops import BOXES, WHOLE, Part, cut_copies
 from snellen_curate.duplicates.find import find_duplicates
 from snellen_curate.duplicates.image_rule import ImageRule, is_plain, small_copy
 from snellen_curate.duplicates.report import DuplicateReport, DuplicateSettings
@@ -165,7 +165,7 @@ def test_small_copies_are_cut_as_the_images_are() -> None:
     image = scenes(1)[0]
     copies = small_copy(image)[None]
     assert np.array_equal(cut_copies(copies, WHOLE), copies)
-    for box in (BOXES[3], Box(0.1, 0, 1, 1)):
+    for box in (BOXES[3], Part(0.1, 0, 1, 1)):
         cut = crop(box.left, box.top, 1 - box.right, 1 - box.bottom)(image)
         difference = cut_copies(copies, box)[0].astype(int) - small_copy(cut).astype(int)
         assert np.abs(difference).mean() < 5

@@ -58,7 +58,7 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if gold is not None:
             held = cells[gold].strip()
             if self.answer_key and held.startswith(("[", "{")):
-                held = self._keyed_answer(held)
+                held = self._take_answer(held)
             if self.answer_mark:
                 held = held.rpartition(self.answer_mark)[2].strip()
             cells[gold] = self.answers.get(held, held)
@@ -85,7 +85,7 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Whether a question is published with its answer."""
         return not self.lacking_answer or self.lacking_answer not in row_gold(row)
 
-    def _keyed_answer(self, held: str) -> str:
+    def _take_answer(self, held: str) -> str:
         value = parse_json_or_literal(held)
         if isinstance(value, dict):
             return json.dumps(value.get(self.answer_key, value), ensure_ascii=False)

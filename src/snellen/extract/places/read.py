@@ -66,7 +66,7 @@ _BOX_TOKEN = "_of_box|>"
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _PlaceQuestion:
     """What is asked for and how its numbers are read."""
 
     shape: PlaceShape
@@ -78,7 +78,7 @@ class _Question:
     frames_per_second: float
 
 
-class _Place(NamedTuple):
+class _ReadPlace(NamedTuple):
     written: Written
     read: Box | Point | Span | None
     problem: Misplacement | None
@@ -113,7 +113,7 @@ def parse_places(
     if shape not in get_args(ReadShape):
         raise UsageError(f"replies are read for {', '.join(get_args(ReadShape))}; got {shape!r}")
     sent = sent_sizes[0] if sent_sizes else sample.extent
-    question = _Question(shape, count, space, sample.extent, sent, time_unit, frames_per_second)
+    question = _PlaceQuestion(shape, count, space, sample.extent, sent, time_unit, frames_per_second)
     start, end = whole.span
     text, marked = fold(reply), False
     found: list[Written] = []
@@ -131,10 +131,10 @@ def parse_places(
         return Truncated()
     if stop_reason == "length" and not marked and not found[-1].structured and _words(text[start:end]):
         return Truncated()
-    return _answer(reply, _asked(text, found, count), question)
+    return _answer(reply, _last_answer(text, found, count), question)
 
 
-def _find(text: str, start: int, end: int, question: _Question) -> list[Written]:
+def _find(text: str, start: int, end: int, question: _PlaceQuestion) -> list[Written]:
     """The places in text[start:end], at their offsets in the text."""
     part = text[start:end]
     if question.shape == "span":
@@ -144,7 +144,7 @@ def _find(text: str, start: int, end: int, question: _Question) -> list[Written]
     return [one._replace(start=one.start + start, end=one.end + start) for one in found]
 
 
-def _without_places(text: str, stop_reason: str, question: _Question) -> Answer:
+def _without_places(text: str, stop_reason: str, question: _PlaceQuestion) -> Answer:
     said = len(text) <= _MAX_NONE and _NONE_SAID.search(text)
     none = _NONE_NAMED.search(text) or said
     if none and stop_reason != "length":
@@ -161,7 +161,7 @@ def _words(text: str) -> bool:
     return bool(_OBJECT_TEXT.sub("", _REFERENCE.sub("", text)))
 
 
-def _asked(text: str, found: list[Written], count: int | None) -> list[Written]:
+def _last_answer(text: str, found: list[Written], count: int | None) -> list[Written]:
     """The places that count: all, or those of the last answer."""
     if count is None or len(found) == count:
         return found
@@ -175,7 +175,7 @@ def _asked(text: str, found: list[Written], count: int | None) -> list[Written]:
     return found[last:]
 
 
-def _answer(reply: str, asked: list[Written], question: _Question) -> Answer:
+def _answer(reply: str, asked: list[Written], question: _PlaceQuestion) -> Answer:
     span = asked[0].start, asked[-1].end
     stated = reply[slice(*span)]
     spelling = asked[0].spelling
@@ -194,7 +194,7 @@ def _answer(reply: str, asked: list[Written], question: _Question) -> Answer:
     return ParsedAnswer(_to_places(kept, question).text(), rule, span)
 
 
-def _to_places(kept: Sequence[_Place], question: _Question) -> Places:
+def _to_places(kept: Sequence[_ReadPlace], question: _PlaceQuestion) -> Places:
     labels = tuple(place.written.label for place in kept)
     scores = tuple(place.written.score for place in kept)
     read = [place.read for place in kept]
@@ -208,7 +208,7 @@ def _to_places(kept: Sequence[_Place], question: _Question) -> Places:
     )
 
 
-def _all_small(asked: Sequence[Written], question: _Question) -> bool:
+def _all_small(asked: Sequence[Written], question: _PlaceQuestion) -> bool:
     """Whether the numbers are fractions, perhaps a little beyond the picture, and the space has larger ones."""
     if question.shape == "span" or question.space.unit == "fractions":
         return False
@@ -217,36 +217,36 @@ def _all_small(asked: Sequence[Written], question: _Question) -> bool:
     return small and any(one.decimals for one in asked)
 
 
-def _read(one: Written, question: _Question) -> _Place:
+def _read(one: Written, question: _PlaceQuestion) -> _ReadPlace:
     """One place in pixels or seconds, or what is wrong with it."""
     if not all(map(math.isfinite, one.numbers)):
-        return _Place(one, None, "malformed_place", f"{one.spelling}, no finite number")
+        return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, no finite number")
     if question.shape == "span":
         return _read_span(one, question)
     if len(one.numbers) not in (2, 4):
-        return _Place(one, None, "malformed_place", f"{one.spelling}, neither two nor four numbers")
+        return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, neither two nor four numbers")
     if question.shape == "box" and len(one.numbers) == 2:
-        return _Place(one, None, "malformed_place", f"{one.spelling}, a point for a box")
+        return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, a point for a box")
     numbers, space = one.numbers, question.space
     if one.mark == "%" and space.unit == "fractions":
         numbers = tuple(number / 100 for number in numbers)
     if problem := _other_space(one, numbers, question):
-        return _Place(one, None, problem, one.spelling)
+        return _ReadPlace(one, None, problem, one.spelling)
     space = Space(space.unit, one.order or space.order, one.form or space.form)
     if len(numbers) == 2:
         point = space.read_point(numbers, question.extent, question.sent)
-        return _Place(one, point, _outside(Box(*point, *point), question), one.spelling)
+        return _ReadPlace(one, point, _outside(Box(*point, *point), question), one.spelling)
     box = space.read_box(numbers, question.extent, question.sent)
     if box.right < box.left or box.bottom < box.top:
-        return _Place(one, None, "malformed_place", f"{one.spelling}, edges in the wrong order")
+        return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, edges in the wrong order")
     outside = _outside(box, question)
     if question.shape == "point":
         centre = Point((box.left + box.right) / 2, (box.top + box.bottom) / 2)
-        return _Place(one, centre, outside, f"{one.spelling}, centre of a box")
-    return _Place(one, box, outside, one.spelling)
+        return _ReadPlace(one, centre, outside, f"{one.spelling}, centre of a box")
+    return _ReadPlace(one, box, outside, one.spelling)
 
 
-def _other_space(one: Written, numbers: Sequence[float], question: _Question) -> Misplacement | None:
+def _other_space(one: Written, numbers: Sequence[float], question: _PlaceQuestion) -> Misplacement | None:
     """`other_space` for numbers that cannot be in the declared space, `outside` for those beyond its
     limit that fit no other."""
     space, pixels = question.space, question.space.unit in ("pixels", "sent-pixels")
@@ -266,7 +266,7 @@ def _other_space(one: Written, numbers: Sequence[float], question: _Question) ->
     return None if len(question.extent) != 2 or question.sent == question.extent else _other_pixels(numbers, question)
 
 
-def _other_pixels(numbers: Sequence[float], question: _Question) -> Misplacement | None:
+def _other_pixels(numbers: Sequence[float], question: _PlaceQuestion) -> Misplacement | None:
     own, other = question.sent, question.extent
     if question.space.unit == "pixels":
         own, other = other, own
@@ -279,7 +279,7 @@ def _other_pixels(numbers: Sequence[float], question: _Question) -> Misplacement
     return "other_space" if not fit(own) and fit(other) else None
 
 
-def _outside(box: Box, question: _Question) -> Misplacement | None:
+def _outside(box: Box, question: _PlaceQuestion) -> Misplacement | None:
     if len(question.extent) != 2:
         return None
     width, height = question.extent
@@ -288,7 +288,7 @@ def _outside(box: Box, question: _Question) -> Misplacement | None:
     return None if inside else "outside"
 
 
-def _read_span(one: Written, question: _Question) -> _Place:
+def _read_span(one: Written, question: _PlaceQuestion) -> _ReadPlace:
     duration = question.extent[0] if question.extent else None
     if question.time_unit == "percent" and duration is None:
         raise DataError("spans in percent need the duration of the video, which is unknown")
@@ -296,8 +296,8 @@ def _read_span(one: Written, question: _Question) -> _Place:
         raise DataError("spans in frames need the number of frames per second, which is unknown")
     seconds = to_seconds(one, question.time_unit, duration, question.frames_per_second)
     if seconds is None:
-        return _Place(one, None, "other_space", one.spelling)
+        return _ReadPlace(one, None, "other_space", one.spelling)
     if seconds.end < seconds.start:
-        return _Place(one, None, "malformed_place", f"{one.spelling}, ends before it starts")
+        return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, ends before it starts")
     beyond = duration is not None and seconds.end > duration * (1 + TOLERANCE) + 1
-    return _Place(one, seconds, "outside" if beyond or seconds.start < 0 else None, one.spelling)
+    return _ReadPlace(one, seconds, "outside" if beyond or seconds.start < 0 else None, one.spelling)

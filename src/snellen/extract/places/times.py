@@ -104,13 +104,13 @@ def _time(match: re.Match[str]) -> _Time:
 def _pair(text: str, times: list[_Time]) -> Iterator[Written]:
     index = 0
     while index + 1 < len(times):
-        span = _connected(text, times[index], times[index + 1])
+        span = _join_times(text, times[index], times[index + 1])
         if span is not None:
             yield span
         index += 1 if span is None else 2
 
 
-def _connected(text: str, one: _Time, other: _Time) -> Written | None:
+def _join_times(text: str, one: _Time, other: _Time) -> Written | None:
     """The span of two times, if the text between them or around them says that they are one."""
     if other.start - one.end > _MAX_GAP:
         return None

@@ -38,7 +38,7 @@ class Written(NamedTuple):
     """The units and the order in which this spelling is always written; empty or None for any."""
 
 
-class Numbers(NamedTuple):
+class WrittenNumbers(NamedTuple):
     """A list of numbers."""
 
     values: tuple[float, ...]
@@ -46,7 +46,7 @@ class Numbers(NamedTuple):
     mark: str
 
 
-def parse_numbers(text: str) -> Numbers | None:
+def parse_numbers(text: str) -> WrittenNumbers | None:
     """The numbers of a text that holds nothing else but commas and white space; None for others."""
     items = [item for item in _SPLIT.split(text.replace("\\right", "").strip(" \t\r\n,;\\$")) if item]
     if not items or items == ["%"]:
@@ -59,4 +59,4 @@ def parse_numbers(text: str) -> Numbers | None:
         values.append(float(match[1]))
         decimals |= "." in match[1]
         mark = (match[2] or mark)[:2]
-    return Numbers(tuple(values), decimals, mark)
+    return WrittenNumbers(tuple(values), decimals, mark)

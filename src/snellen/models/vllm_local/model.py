@@ -45,7 +45,7 @@ _TAIL_TOKENS = 24
 """Tokens at the end of a prompt among which the opening tag of a thought is looked for."""
 
 
-class SeenImage(NamedTuple):
+class ImageSizes(NamedTuple):
     """Width and height of an image, and those at which the model sees it."""
 
     size: tuple[int, int]
@@ -69,7 +69,7 @@ class VllmLocal(ModelDefaults):
         self._load_error: UsageError | None = None
         self._load_lock = threading.Lock()
         self._images = ImageCache()
-        self._sizes: dict[str, SeenImage] = {}
+        self._sizes: dict[str, ImageSizes] = {}
         """By digest: vLLM's cache gives the grid of an image once."""
         # One thread: the cache is not for several. It decodes while the engine computes.
         self._decoder = ThreadPoolExecutor(1, "snellen-images")
@@ -272,7 +272,7 @@ class VllmLocal(ModelDefaults):
             return
         for (digest, image), grid in zip(images, grids, strict=True):
             if grid is not None:
-                self._sizes[digest] = SeenImage(image.size, (grid[1] * patch, grid[0] * patch))
+                self._sizes[digest] = ImageSizes(image.size, (grid[1] * patch, grid[0] * patch))
 
     def _seen_sizes(self, messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
         """Width and height at which the model sees each image; empty if these are the images' own, or

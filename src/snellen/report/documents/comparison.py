@@ -9,7 +9,7 @@ from itertools import chain, product
 from snellen.analysis.comparison.groups import GroupDifference
 from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifference, RunComparison
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Column, Table, table_of
 from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.store.runs import RunFolder
@@ -47,9 +47,9 @@ def comparison_document(comparison: RunComparison) -> Document:
     for table in comparison_tables(comparison):
         if not table.title:
             blocks += [Line(f"{letter}: {run}") for run, letter in _run_letters(comparison).items()]
-        blocks += [table, Space()]
+        blocks += [table, EmptyLine()]
     if groups_legend(comparison):
-        blocks += [Line(groups_legend(comparison), "note"), Space()]
+        blocks += [Line(groups_legend(comparison), "note"), EmptyLine()]
     blocks += [Line(verdict) for verdict in verdicts(comparison)]
     return Document(blocks, data=comparison, records=_records(comparison))
 

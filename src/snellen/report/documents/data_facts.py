@@ -8,7 +8,7 @@ from dataclasses import asdict
 from snellen.analysis.data_check import DataIssue
 from snellen.analysis.file_facts import ColumnFact, FileFacts
 from snellen.data.tables.info import TableInfo
-from snellen.report.document import Document, Line, Space
+from snellen.report.document import Document, EmptyLine, Line
 from snellen.report.documents.name_facts import facts_table
 from snellen.report.format import plural
 from snellen.report.table import Column, Table
@@ -36,7 +36,7 @@ def data_document(info: TableInfo, file: FileFacts | None, benchmark_facts: Mapp
         rows.append((column.name, column.type, column.filled, fact.role, fact.reason))
     columns = Table("columns", headings, rows, on_terminal="untitled")
     data = {**asdict(info), "recognised": None if file is None else asdict(file)}
-    return Document([facts_table({**facts, **benchmark_facts}), Space(), columns], data=data)
+    return Document([facts_table({**facts, **benchmark_facts}), EmptyLine(), columns], data=data)
 
 
 def _recognition(file: FileFacts) -> dict[str, str]:

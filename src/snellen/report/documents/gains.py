@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
 from snellen.analysis.findings.leakage import Leakage
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Column, IntervalEstimate, Table, table_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def gain_document(gains: Sequence[Gain], leakages: Sequence[Leakage]) -> Documen
     """The gains of each benchmark, then the leakage of each model."""
     blocks = gain_blocks(gains)
     if leakages:
-        blocks += [Space(), _leakage_table(leakages)]
+        blocks += [EmptyLine(), _leakage_table(leakages)]
     records = _gain_records(gains) if gains else None
     plot = partial(gain_plot, gains) if gains else None
     return Document(blocks[1:], {"gains": gains, "leakages": leakages}, records, plot)
@@ -30,7 +30,7 @@ def gain_document(gains: Sequence[Gain], leakages: Sequence[Leakage]) -> Documen
 
 def gain_blocks(gains: Sequence[Gain]) -> list[Block]:
     """An empty line, a heading and a table for each benchmark; nothing without gains."""
-    return [block for heading, table in gain_tables(gains) for block in (Space(), heading, table)]
+    return [block for heading, table in gain_tables(gains) for block in (EmptyLine(), heading, table)]
 
 
 def gain_tables(gains: Sequence[Gain]) -> Iterator[tuple[Line, Table]]:

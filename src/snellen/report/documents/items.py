@@ -9,7 +9,7 @@ import msgspec
 from snellen.analysis.samples.items import ItemAnalysis, ItemDifficulty
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Cell, Column, Table, table_of
 from snellen.stats.items import LEVEL
 
@@ -32,7 +32,7 @@ def items_document(items: ItemAnalysis, near_copies: NearCopies, top: int) -> Do
     blocks += [Line(first, "heading"), *map(Line, others)]
     for table in item_tables(items, near_copies, top):
         if table.rows:
-            blocks += [Space(), table]
+            blocks += [EmptyLine(), table]
     data = msgspec.to_builtins(items) | {"pictures": near_copies}
     return Document(blocks, data, _records(items))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.summary import Interval, Metric
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
@@ -54,14 +54,14 @@ def leaderboards_document(standings: Sequence[ComparableRuns]) -> Document:
     blocks: list[Block] = []
     matrix = models_by_benchmarks(standings)
     if matrix is not None:
-        blocks += [matrix, Space()]
+        blocks += [matrix, EmptyLine()]
     for standing in standings:
         blocks += [Line(standing.title, "heading"), *(Line(notice, "notice") for notice in standing.notices)]
         for table in standing_tables(standing):
-            blocks += [table, Space()]
+            blocks += [table, EmptyLine()]
         blocks += [Line(line, "note") for line in standing.legend]
-        blocks.append(Space())
-    while blocks and isinstance(blocks[-1], Space):
+        blocks.append(EmptyLine())
+    while blocks and isinstance(blocks[-1], EmptyLine):
         blocks.pop()
     return Document(
         blocks,

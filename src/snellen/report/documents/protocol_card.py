@@ -10,7 +10,7 @@ from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.sample import Kind
 from snellen.report import format as fmt
-from snellen.report.document import Document, Line, Space, Verbatim
+from snellen.report.document import Document, EmptyLine, Line, Verbatim
 from snellen.report.findings.parsers import quality_lines
 from snellen.report.judge_notes import card_judges_note
 from snellen.report.table import Column, Table
@@ -55,7 +55,7 @@ def card_document(card: ProtocolCard) -> Document:
             Line(f"{card.name}, version {card.version}", "heading"),
             Line(card.title, "note"),
             Table("", [Column("part"), Column("value")], rows, on_terminal="lines"),
-            Space(),
+            EmptyLine(),
             Line("the first request", "heading"),
             Verbatim(card.example.splitlines()),
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snellen.analysis.published.explanation import PublishedExplanation, PublishedNumberExplained
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Column, Table, table_of
 
 
@@ -12,8 +12,8 @@ def published_document(explanation: PublishedExplanation) -> Document:
     the makers ask the model."""
     blocks: list[Block] = [Line(f"{explanation.model} on {explanation.benchmark}", "heading")]
     for number in explanation.numbers:
-        blocks += [Space(), *_number_blocks(number)]
-    blocks.append(Space())
+        blocks += [EmptyLine(), *_number_blocks(number)]
+    blocks.append(EmptyLine())
     if explanation.setup:
         source = f"{explanation.setup} ({explanation.setup_source})"
         blocks.append(Line(f"set-up of the makers: {source}"))

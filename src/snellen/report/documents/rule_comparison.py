@@ -10,7 +10,7 @@ from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.documents.scorecard import scorecard
 from snellen.report.table import Column, Table, table_of
 from snellen.scoring.disagreements import Disagreement, RuleResult
@@ -35,13 +35,13 @@ def rules_document(
     notices = dict.fromkeys(notice for summary in summaries.values() for notice in summary.notices)
     name = next(iter(benchmarks.values())).name
     blocks: list[Block] = [*(Line(notice, "notice") for notice in notices)]
-    blocks += [Line(name, "heading", "by each rule"), _scores(summaries), Space()]
+    blocks += [Line(name, "heading", "by each rule"), _scores(summaries), EmptyLine()]
     if disagreements:
         blocks.append(_parses_table(list(summaries), disagreements[:MAX_EXAMPLES], with_verdict=scores_alone))
         hidden = len(disagreements) - MAX_EXAMPLES
         more = f"; {fmt.count_text(hidden)} not shown, --json has all" if hidden > 0 else ""
         counts = _count_text(len(disagreements), "scored differently") if scores_alone else _counts(disagreements)
-        blocks += [Space(), Line(f"{counts}{more}", "note")]
+        blocks += [EmptyLine(), Line(f"{counts}{more}", "note")]
     else:
         alike = "both score every reply alike" if scores_alone else "the rules read and judge every reply alike"
         blocks.append(Line(alike))

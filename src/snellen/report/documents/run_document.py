@@ -19,7 +19,7 @@ from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.models.naming.spec import short_name
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.documents.repeats import draw_lines, draw_metrics
 from snellen.report.documents.result_tables import (
     BASELINE,
@@ -76,9 +76,9 @@ def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_m
     """
     blocks: list[Block] = list(_notices(runs))
     if len(runs) > 1 and (matrix := results_matrix(runs)) is not None:
-        blocks += [matrix, Space()]
+        blocks += [matrix, EmptyLine()]
     for index, board in enumerate(boards(runs)):
-        blocks += [*([Space()] if index else []), *_board_blocks(board)]
+        blocks += [*([EmptyLine()] if index else []), *_board_blocks(board)]
         if len(runs) > 1:
             blocks += (table._replace(on_terminal="left out") for table in group_tables(board))
     if any(report.summary.headline.interval for report in runs):
@@ -89,7 +89,7 @@ def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_m
     if len(runs) == 1:
         further = further_metrics(runs[0])
         for table in (*([further] if further is not None else []), *group_tables(runs)):
-            blocks += [Space(), table]
+            blocks += [EmptyLine(), table]
     return Document([*blocks, *more], partial(_objects, runs), partial(_records, runs), partial(_plot, runs))
 
 
@@ -134,7 +134,7 @@ def _board_blocks(board: Sequence[Report]) -> Iterator[Block]:
         if report.summary.draws is not None and (lines := draw_lines(report)):
             title, columns = f"draws of {name}", (Column("what"), Column("value"))
             is_one = len(board) == 1
-            yield Space()
+            yield EmptyLine()
             yield Table(title, columns, lines, on_terminal="untitled" if is_one else "whole")
 
 

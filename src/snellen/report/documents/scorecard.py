@@ -11,7 +11,7 @@ from snellen.analysis.comparison.deviations import deviation_objects
 from snellen.core.benchmark import Benchmark
 from snellen.core.run import DataInfo, Report, RunInfo
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.report.document import Document, Space
+from snellen.report.document import Document, EmptyLine
 from snellen.report.documents.run_document import run_document
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def score_document(
     from snellen.report.writers.json_text import document_object
 
     measured = labelled_replies(labelled)
-    document = run_document(reports, [Space(), *measured.blocks], judges_measured=True)
+    document = run_document(reports, [EmptyLine(), *measured.blocks], judges_measured=True)
     return document._replace(data={**cards[0], "readings": document_object(measured)})
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Column, Table, table_of
 from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.findings import CONTROL_LIMIT, ControlMap, TaskMap, TaskMapFindings, TaskScoreAgreement
@@ -52,7 +52,7 @@ def _add_spaces(blocks: Sequence[Block]) -> list[Block]:
     spaced = list(blocks[:1])
     for before, block in pairwise(blocks):
         if isinstance(before, Table) or isinstance(block, Table):
-            spaced.append(Space())
+            spaced.append(EmptyLine())
         spaced.append(block)
     return spaced
 

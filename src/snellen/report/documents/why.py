@@ -8,7 +8,7 @@ from snellen.analysis.causes.differing_samples import DifferingSample
 from snellen.analysis.causes.factors import Cause
 from snellen.analysis.causes.why import CauseContribution, DifferenceSplit, ObservedDifference, open_combinations
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space, Verbatim
+from snellen.report.document import Block, Document, EmptyLine, Line, Verbatim
 from snellen.report.table import Cell, Column, IntervalEstimate, Table, table_of
 
 CAUSE_LABELS: Mapping[Cause, str] = {
@@ -58,9 +58,9 @@ def why_document(explanation: DifferenceSplit) -> Document:
     if explanation.settings:
         columns = [Column("setting"), Column(explanation.first), Column(explanation.second)]
         rows = [(setting.name, setting.first, setting.second) for setting in explanation.settings]
-        blocks += [Space(), Table("made with", columns, rows)]
+        blocks += [EmptyLine(), Table("made with", columns, rows)]
     for name, lines in example_lines(explanation):
-        blocks += [Space(), Line(name, "heading"), Verbatim(lines)]
+        blocks += [EmptyLine(), Line(name, "heading"), Verbatim(lines)]
     return Document(blocks, explanation, _records(explanation))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snellen.report.document import Document, Line, Space, Verbatim
+from snellen.report.document import Document, EmptyLine, Line, Verbatim
 from snellen.report.notebook import fragments as html
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.table import Table, cell_texts
@@ -14,7 +14,7 @@ def write(document: Document) -> str:
     page: str = template.render(
         **page_layout(("page.css",), ("theme.js",)),
         title=document.title,
-        blocks=[_page_block(block) for block in document.blocks if not isinstance(block, Space)],
+        blocks=[_page_block(block) for block in document.blocks if not isinstance(block, EmptyLine)],
     )
     return page + "\n"
 

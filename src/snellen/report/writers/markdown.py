@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from snellen.report.document import Block, Document, Line, Space, Verbatim
+from snellen.report.document import Block, Document, EmptyLine, Line, Verbatim
 from snellen.report.table import Table, best_cells, cell_texts
 
 _SIGNS = re.compile(r"[\\`*_{}\[\]<>|~]|&(?=#?\w+;)")
@@ -14,7 +14,7 @@ _SIGNS = re.compile(r"[\\`*_{}\[\]<>|~]|&(?=#?\w+;)")
 
 def write(document: Document) -> str:
     """The blocks, with empty lines between them."""
-    shown = [block for block in document.blocks if not isinstance(block, Space)]
+    shown = [block for block in document.blocks if not isinstance(block, EmptyLine)]
     parts = ["\n".join(_lines(list(group))) for _, group in groupby(shown, _kind)]
     return "\n\n".join(part for part in parts if part) + "\n"
 

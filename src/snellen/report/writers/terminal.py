@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.terminal_text import escape_controls
 from snellen.report.console import Terminal
-from snellen.report.document import Document, Line, Space
+from snellen.report.document import Document, EmptyLine, Line
 from snellen.report.table import Table, cell_texts
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def print_document(document: Document, console: Console | None = None) -> None:
             _print_table(block, console)
         elif isinstance(block, Line):
             console.print(_styled_line(block), soft_wrap=block.is_unbroken)
-        elif isinstance(block, Space):
+        elif isinstance(block, EmptyLine):
             console.print()
         else:
             for line in block.lines:

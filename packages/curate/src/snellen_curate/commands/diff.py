@@ -46,7 +46,7 @@ def main(options: Options) -> Finished:
 
 def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
     """Counts, the table of abilities, and the first items of each list."""
-    from snellen.report.document import Space
+    from snellen.report.document import EmptyLine
 
     yield sentence(f"{diff.old} -> {diff.new}", "heading")
     if diff.is_empty:
@@ -67,7 +67,7 @@ def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
     yield abilities
     for table in lists:
         if table.rows:
-            yield from (Space(), table)
+            yield from (EmptyLine(), table)
     for name, count in [*counts.items()][1:]:
         if count > most:
             yield sentence(f"... and {count - most} more {name} (--top, or --json for all)")

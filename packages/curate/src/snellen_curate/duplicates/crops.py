@@ -23,7 +23,7 @@ _ALL_SIDES = (0.025, 0.05, 0.075, 0.1, 0.125)
 _ONE_SIDE = (0.05, 0.1, 0.15)
 
 
-class Box(NamedTuple):
+class Part(NamedTuple):
     """A part of an image, in shares of its width and height."""
 
     left: float
@@ -32,14 +32,14 @@ class Box(NamedTuple):
     bottom: float
 
 
-WHOLE = Box(0, 0, 1, 1)
+WHOLE = Part(0, 0, 1, 1)
 BOXES = (
     WHOLE,
-    *(Box(cut, cut, 1 - cut, 1 - cut) for cut in _ALL_SIDES),
+    *(Part(cut, cut, 1 - cut, 1 - cut) for cut in _ALL_SIDES),
     *(
         box
         for cut in _ONE_SIDE
-        for box in (Box(cut, 0, 1, 1), Box(0, cut, 1, 1), Box(0, 0, 1 - cut, 1), Box(0, 0, 1, 1 - cut))
+        for box in (Part(cut, 0, 1, 1), Part(0, cut, 1, 1), Part(0, 0, 1 - cut, 1), Part(0, 0, 1, 1 - cut))
     ),
 )
 """What is cut off one of two images. Between two of these cuts the hashes still match."""
@@ -71,7 +71,7 @@ def _crop_candidates(queries: ImageQueries, index: HashIndex) -> set[tuple[int, 
     return found
 
 
-def cut_copies(copies: Array, box: Box) -> Array:
+def cut_copies(copies: Array, box: Part) -> Array:
     """Small copies (n, 16, 16, 3) of a part of each image, from those of the whole."""
     across = _sampling(box.left, box.right)
     down = _sampling(box.top, box.bottom)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen_curate.duplicates.local_features import MIN_CORRELATION, MIN_POINTS
 from snellen_curate.duplicates.report import (
@@ -119,7 +119,7 @@ def duplicates_document(report: DuplicateReport) -> Document:
         rows = [(", ".join(one.items[:5]), one.reason) for one in report.broken[:_MAX_LINES]]
         tables.append(Table("not compared", (Column("items"), Column("reason")), rows))
     for table in (*tables, *map(share_table, report.against)):
-        blocks += [Space(), table]
+        blocks += [EmptyLine(), table]
     return Document(blocks, report_data(report))
 
 

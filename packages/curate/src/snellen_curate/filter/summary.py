@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from snellen.core.summary import Interval
 from snellen.data_sets.step import Status
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen_curate.filter.judging import NO_ANSWER, NO_IMAGE, UNREADABLE, JudgedItems, JudgedRule
 from snellen_curate.filter.rules import Judgement, ModelKind, expected_flags
@@ -250,8 +250,8 @@ def filter_document(result: FilterResult, max_rows: int) -> Document:
     blocks.append(Line(head, "heading", is_unbroken=True))
     blocks += [Line(line, is_unbroken=True) for line in lines]
     for table in _tables(result, max_rows):
-        blocks += [Space(), table]
-    return Document([*blocks, Space(), Line(_GUESSING, "note")], result)
+        blocks += [EmptyLine(), table]
+    return Document([*blocks, EmptyLine(), Line(_GUESSING, "note")], result)
 
 
 def _tables(result: FilterResult, max_rows: int) -> Iterator[Table]:

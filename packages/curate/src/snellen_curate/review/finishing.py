@@ -14,7 +14,7 @@ from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.data_sets.items import Item, ItemTable
 from snellen.data_sets.step import Step
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.format import plural
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.stats.agreement import AgreementEstimate
@@ -157,7 +157,7 @@ def agreement_document(agreement: Sequence[FieldAgreement], annotators: Sequence
     )
     rows = [_annotator_cells(each) for each in annotators]
     if rows:
-        blocks += [Space(), Table("annotators", columns, rows)]
+        blocks += [EmptyLine(), Table("annotators", columns, rows)]
     blocks += [
         Line(f"look at what {each.annotator} decided: {each.warning}", "notice", is_unbroken=True)
         for each in annotators

@@ -9,7 +9,7 @@ import msgspec
 
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line, Space
+from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.stats.paired import holm
 from snellen_curate.statistics.positions import PositionBalance, place_letter
@@ -47,7 +47,7 @@ def statistics_document(statistics: DatasetStatistics, max_groups: int | None = 
     notices = (*statistics.notices, *findings(statistics))
     blocks: list[Block] = [Line(notice, "notice", is_unbroken=True) for notice in notices]
     for table in _tables(statistics, max_groups):
-        blocks += [Space(), table] if blocks else [table]
+        blocks += [EmptyLine(), table] if blocks else [table]
     numbers = Table("", [Column(name) for name in CSV_COLUMNS], list(_numbers(statistics)))
     return Document(blocks, statistics, numbers, main_figure(statistics))
 

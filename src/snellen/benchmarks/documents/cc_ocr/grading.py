@@ -20,7 +20,7 @@ from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarit
 from snellen.core.limits import is_too_deep
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
-from snellen.scoring.field_trees import FieldCounts, count_fields, field_similarity, parse_fields
+from snellen.scoring.field_trees import FieldTally, count_fields, field_similarity, parse_fields
 
 _UNREADABLE = ("###", "***")
 """What some data sets put for unreadable text."""
@@ -136,7 +136,7 @@ def compare_tokens(answer: str, gold: str, subset: str) -> WordOverlap:
     return count_tokens(tokens(answer), tokens(gold))
 
 
-def compare_fields(answer: str, gold: str) -> FieldCounts:
+def compare_fields(answer: str, gold: str) -> FieldTally:
     """Fields of a reply and of the gold; a reply that is no JSON has none."""
     return count_fields(_reply_fields(answer), _gold_fields(gold))
 
