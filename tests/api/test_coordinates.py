@@ -63,8 +63,6 @@ def run(data: Path, model: str, benchmark: str = "screenspot") -> dict[str, str]
         ("plain:coordinates=thousandths", "screenspot", "thousandths", "model option"),
         ("Native", "screenspot", "thousandths", "model option"),
         ("Chosen:coordinates=pixels", "screenspot:coordinates=fractions", "fractions", None),
-        # A space in which the benchmark cannot ask is not filled in.
-        ("plain:coordinates=bins-yx", "screenspot", "fractions", None),
     ],
 )
 def test_the_space_of_a_model_is_asked_for_and_recorded(
