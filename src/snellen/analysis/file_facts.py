@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 
-from snellen.benchmarks.declaration.places import GOLD_COLUMNS_OF_SHAPE, PlaceRules
+from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.results_files import benchmarks_of_layout
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS
 from snellen.core.errors import DataError
@@ -17,6 +17,7 @@ from snellen.data.columns import (
     ID_COLUMNS,
     IGNORED_MARK,
     OPTION_LISTS,
+    PLACE_COLUMNS,
     REPLY_COLUMNS,
     is_gold_like,
     is_image_column,
@@ -27,7 +28,7 @@ from snellen.data.detect import detect
 from snellen.data.predictions import QUESTION_COLUMNS, column_roles
 
 _SEARCHED = {"id": ID_COLUMNS, "reply": REPLY_COLUMNS, "gold": GOLD_COLUMNS, "question": QUESTION_COLUMNS}
-_GOLD_PLACES = frozenset(name for names in GOLD_COLUMNS_OF_SHAPE.values() for name in names)
+_GOLD_PLACES = frozenset(name for names in PLACE_COLUMNS.values() for name in names)
 _LETTERS = frozenset(ascii_uppercase)
 
 

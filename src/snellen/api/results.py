@@ -14,7 +14,6 @@ from snellen.api.frames import RowExport, Rows
 from snellen.api.report import report_of
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.output import OUTCOMES, Failure
-from snellen.core.place_text import answer_text, answer_texts
 from snellen.core.record import Record, every_pass
 from snellen.core.run import Report
 from snellen.core.summary import Interval, Summary
@@ -160,6 +159,8 @@ class SampleResult:
         return dict(self.record.metadata)
 
     def __repr__(self) -> str:
+        from snellen.core.place_text import answer_text, answer_texts
+
         question = " ".join(self.question.split())
         is_wrong = self.score is not None and self.score < 1 and self.gold
         kind = self.record.kind

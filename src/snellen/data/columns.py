@@ -208,6 +208,24 @@ def row_id(row: Row) -> str:
     return id_of(row.cells) or str(row.index)
 
 
+PLACE_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "box": ("bbox", "bboxes", "boxes"),
+    "point": ("point", "points"),
+    "polygon": ("polygon", "segmentation"),
+    "mask": ("mask",),
+    "span": ("span", "spans"),
+}
+"""Columns of gold places by their shape, where none is named; then those of other gold answers."""
+KIND_COLUMNS = ("type", "question_type")
+"""Columns that say of what kind a question is."""
+
+
+def may_ask_for_places(columns: Iterable[str]) -> bool:
+    """Whether rows with these columns may ask for places, judged by the names alone."""
+    names = {*KIND_COLUMNS, *(name for named in PLACE_COLUMNS.values() for name in named)}
+    return not names.isdisjoint(columns)
+
+
 def gold_column(columns: Iterable[str]) -> str | None:
     """The column that holds the gold answer: the first of `GOLD_COLUMNS` that exists."""
     existing = columns if isinstance(columns, Mapping) else frozenset(columns)

@@ -18,9 +18,9 @@ from msgspec import Meta, Struct
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from snellen.benchmarks.declaration.places import COORDINATES, PlaceRules
+from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import DataError
 from snellen_hub.config import HiddenSplits, SubmissionLimits
 from snellen_hub.database.tables import Account, HostedBenchmark, Submission, Team

@@ -12,12 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
-from snellen.benchmarks.declaration.own_places import mark_place, own_places
-from snellen.benchmarks.declaration.places import add_gold, place_rules
 from snellen.benchmarks.declaration.published import absolute_path, with_origin
 from snellen.benchmarks.declaration.rows import compose_adjustments
 from snellen.benchmarks.declaration.scoring import RuleScoring
@@ -34,11 +33,10 @@ from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.sample import Origin
-from snellen.data.columns import canonical_keys, is_video_column
+from snellen.data.columns import canonical_keys, is_video_column, may_ask_for_places
 from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
-from snellen.scoring.places.run_metrics import metric_of_one
 
 VERSION = "5"
 SCORE = "score"
@@ -133,20 +131,32 @@ def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant)
     scoring = declaration.scoring
     if not isinstance(scoring, RuleScoring):
         return declaration
-    rules = scoring.place
-    if rules is None and declaration.kind is None:
-        found = None
+    if scoring.place is None and declaration.kind is None:
         with suppress(SnellenError):  # raised again when the table is opened to be read
             table = data.table(variant)
-            found = own_places(table.columns, table)
-        if found is not None:
-            rules, alone = found
-            metric = metric_of_one(rules.headline) if alone else SCORE
-            scoring = replace(scoring, place=rules, metric=metric, rules=place_rules(rules) if alone else scoring.rules)
-            declaration = replace(declaration, scoring=scoring, adjust_row=mark_place(rules))
+            if may_ask_for_places(table.columns):
+                declaration = _ask_for_places(declaration, scoring, table)
+    rules = cast(RuleScoring, declaration.scoring).place
     if rules is None:
         return declaration
+    from snellen.benchmarks.declaration.places import add_gold
+
     return replace(declaration, adjust=compose_adjustments(declaration.adjust, partial(add_gold, rules)))
+
+
+def _ask_for_places(declaration: Declaration, scoring: RuleScoring, table: DataTable) -> Declaration:
+    """The declaration with what the rows of a table ask of places."""
+    from snellen.benchmarks.declaration.own_places import mark_place, own_places
+    from snellen.benchmarks.declaration.place_rules import place_rules
+    from snellen.scoring.places.run_metrics import metric_of_one
+
+    found = own_places(table.columns, table)
+    if found is None:
+        return declaration
+    metric = metric_of_one(found.rules.headline) if found.alone else SCORE
+    rules = place_rules(found.rules) if found.alone else scoring.rules
+    scoring = replace(scoring, place=found.rules, metric=metric, rules=rules)
+    return replace(declaration, scoring=scoring, adjust_row=mark_place(found.rules))
 
 
 def _has_videos(data: UserFile, variant: Variant) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.declaration.places import PlaceRules
+from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS
 from snellen.benchmarks.protocol.flows import Circular
 from snellen.core.errors import DataError
@@ -54,6 +54,14 @@ class DescribedBenchmark(Struct, frozen=True, kw_only=True, forbid_unknown_field
     prompt: TemplateStrings = TemplateStrings()
     place: PlaceRules | None = None
     """What it asks of places, where all its questions are of the kind `place`."""
+
+    def schema_text(self, path: str) -> str:
+        """`response_schema` as canonical JSON. Raises DataError, MissingExtra."""
+        if not self.response_schema:
+            return ""
+        from snellen.scoring.json_schema import canonical_schema
+
+        return canonical_schema(self.response_schema, path)
 
 
 _Described = TypeVar("_Described", bound=DescribedBenchmark)

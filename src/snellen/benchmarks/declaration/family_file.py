@@ -30,7 +30,7 @@ from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
 from snellen.benchmarks.declaration.judged import ACCURACY, Judged
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
-from snellen.benchmarks.declaration.places import add_gold, place_headline
+from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.record_fields import FIELD_F1, plain_headline, record_headline
 from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
@@ -53,7 +53,6 @@ from snellen.extract.open_text import parse_final, parse_raw
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
-from snellen.scoring.json_schema import canonical_schema
 
 
 def summarise_sections(
@@ -280,7 +279,7 @@ def read_family(path: Path) -> Declaration:
         template=_template(family),
         adjust_row=_adjust_row(family),
         max_new_tokens=family.max_new_tokens,
-        response_schema=canonical_schema(family.response_schema, str(path)),
+        response_schema=family.schema_text(str(path)),
         video=_video(family),
         scoring=_scoring(family),
         headline=_headline(family),
@@ -441,15 +440,23 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
         partial(_add_type, family) if family.types else None,
         partial(_add_unit, family.unit) if family.unit else None,
         partial(keep_cells, family.keep) if family.keep else None,
-        partial(add_gold, family.place) if family.place else None,
+        _add_gold(family.place) if family.place else None,
     )
     return reduce(compose_adjustments, changes)
+
+
+def _add_gold(rules: PlaceRules) -> AdjustSample:
+    from snellen.benchmarks.declaration.places import add_gold
+
+    return partial(add_gold, rules)
 
 
 def _headline(family: DescribedFamily) -> Headline:
     if family.unscored:
         return Headline(summarise=summarise_without_gold)
     if family.place and not family.mean_over:
+        from snellen.benchmarks.declaration.places import place_headline
+
         return place_headline(family.place)
     if family.mean_over:
         weights = partial(nested_weights, family.merged_label) if family.merged else None

@@ -13,20 +13,18 @@ from typing import NamedTuple, get_args
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.place_golds import count_places
-from snellen.benchmarks.declaration.places import GOLD_COLUMNS_OF_SHAPE, PlaceRules, ReplyShape
+from snellen.benchmarks.declaration.place_rules import PlaceRules, ReplyShape
 from snellen.benchmarks.declaration.rows import PLACE_TYPE
 from snellen.core.errors import DataError
 from snellen.core.place import PlaceShape
 from snellen.core.sample import Row
-from snellen.data.columns import GOLD_COLUMNS, gold_column
+from snellen.data.columns import GOLD_COLUMNS, KIND_COLUMNS, PLACE_COLUMNS, gold_column
 
 _TYPES: dict[str, ReplyShape] = {
     **{shape: shape for shape in get_args(ReplyShape)},
     "bbox": "box",
     "bounding_box": "box",
 }
-_TYPE_COLUMNS = ("type", "question_type")
 _SEARCHED_ROWS = 1_000
 """Rows of a table in which the first that asks for a place is searched."""
 
@@ -41,13 +39,15 @@ class OwnPlaces(NamedTuple):
 def own_places(columns: Sequence[str], rows: Iterable[Row]) -> OwnPlaces | None:
     """What a table asks of places, by the first of its rows that do; None if none does."""
     held = _gold_of_columns(columns)
-    if held is None and not set(columns).intersection(_TYPE_COLUMNS):
+    if held is None and not set(columns).intersection(KIND_COLUMNS):
         return None
     searched = list(islice(rows, _SEARCHED_ROWS))
     asked = [row for row in searched if _shape_of(row) is not None]
     if not asked:
         return None
     is_whole = len(searched) < _SEARCHED_ROWS and len(asked) == len(searched)
+    from snellen.benchmarks.declaration.place_golds import count_places
+
     shape = _shape_of(asked[0])
     assert shape is not None
     gold = held[1] if held is not None else shape
@@ -78,7 +78,7 @@ def mark_place(rules: PlaceRules) -> Callable[[Row], Row]:
             raise DataError(
                 f"it asks for a {shape}, and rows before it for a {rules.shape}; put each shape into a table of its own"
             )
-        cells = {**row.cells, _TYPE_COLUMNS[0]: PLACE_TYPE}
+        cells = {**row.cells, KIND_COLUMNS[0]: PLACE_TYPE}
         if rules.gold in cells:
             cells[GOLD_COLUMNS[0]] = cells[rules.gold]
         return structs.replace(row, cells=cells)
@@ -89,13 +89,13 @@ def mark_place(rules: PlaceRules) -> Callable[[Row], Row]:
 def _gold_of_columns(columns: Iterable[str]) -> tuple[str, PlaceShape] | None:
     """The first column of gold places, and their shape."""
     present = set(columns)
-    named = ((name, shape) for shape, names in GOLD_COLUMNS_OF_SHAPE.items() for name in names)
+    named = ((name, shape) for shape, names in PLACE_COLUMNS.items() for name in names)
     return next(((name, shape) for name, shape in named if name in present), None)
 
 
 def _shape_of(row: Row) -> ReplyShape | None:
     """The shape of the places that a row asks for; None if it asks for something else."""
-    for column in _TYPE_COLUMNS:
+    for column in KIND_COLUMNS:
         if column in row.cells and (shape := _TYPES.get(row.cells[column].strip().lower())):
             return shape
     if gold_column(row.cells) is not None:

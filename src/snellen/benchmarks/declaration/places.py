@@ -1,44 +1,29 @@
-"""Benchmarks that ask for places: what they declare, and how they are asked and scored.
-
-    [place]
-    shape = "box"                     # what a reply names: box, point or span
-    count = 1                         # how many; 0: any number
-    metric = "iou@0.5"                # the headline (scoring.places.metrics, .run_metrics)
-    beside = ["iou"]
-    gold = "bbox"                     # the column of the gold places
-    gold_space = "pixels-corner-size" # what its numbers are
-    labelled = true                   # whether replies name a label with each
-    extent = ["w", "h"]               # the columns of the picture's size, or of the duration
-    nothing = { kind = "Rejection" }  # rows in which no place is right
-
-The option `coordinates` says in which space a model is asked for boxes and points, and its replies
-are read; spans are in seconds.
-"""
+"""Benchmarks that ask for places: how they are asked, read and scored (`place_rules` is what they declare)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline
 from snellen.benchmarks.declaration.place_golds import mask_of_picture, read_places
+from snellen.benchmarks.declaration.place_rules import DURATION, SIZE_COLUMNS, SIZE_LISTS, PlaceRules
 from snellen.benchmarks.protocol.flows import GradeFunction, PlaceParser, PlaceScoring
 from snellen.benchmarks.protocol.other_spaces import other_space_notice
-from snellen.benchmarks.protocol.parsers import OWN, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.errors import DataError, MediaError, UnknownName, UsageError
+from snellen.core.errors import DataError, MediaError
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.media import upright_size
-from snellen.core.place import Places, PlaceShape, Space, all_spaces, parse_space, write_places
+from snellen.core.place import Places, Space, parse_space, write_places
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
-from snellen.data.columns import gold_column
+from snellen.data.columns import PLACE_COLUMNS, gold_column
 from snellen.extract.places.read import parse_places
 from snellen.prompts.places import place_instruction
 from snellen.scoring.accuracy import FailurePolicy, counted_score
@@ -46,117 +31,8 @@ from snellen.scoring.places.baselines import baseline_metrics, random_places
 from snellen.scoring.places.metrics import grade_places, place_metric
 from snellen.scoring.places.run_metrics import is_run_metric, metric_of_one, run_metrics, run_sums
 
-COORDINATES = "coordinates"
-ReplyShape = Literal["box", "point", "span"]
-_SIZE_COLUMNS = ("width", "height")
-_SIZE_LISTS = ("img_size", "image_size")
-_DURATION = "duration"
-_METRICS: Mapping[ReplyShape, str] = {"box": "iou@0.5", "point": "inside", "span": "iou"}
-GOLD_COLUMNS_OF_SHAPE: Mapping[PlaceShape, tuple[str, ...]] = {
-    "box": ("bbox", "bboxes", "boxes"),
-    "point": ("point", "points"),
-    "polygon": ("polygon", "segmentation"),
-    "mask": ("mask",),
-    "span": ("span", "spans"),
-}
-"""Columns of gold places where none is named; then those of other gold answers."""
 _RANDOM_REPLIES = 16
 """Valid replies among which `random` draws."""
-
-
-class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a benchmark declares of the places it asks for: the table `[place]` of its file."""
-
-    shape: ReplyShape = "box"
-    """What a reply names."""
-    count: int = 1
-    """How many places are asked for; 0: any number."""
-    metric: str = ""
-    """The headline: a name of `scoring.places.metrics`, whose mean it is, or of
-    `scoring.places.run_metrics`. Empty: `iou@0.5` of boxes, `iou` of spans, of points `inside`,
-    or `closeness` where the gold is a point, too."""
-    beside: tuple[str, ...] = ()
-    """Further metrics, of the same names."""
-    over: str = ""
-    """Grouping over whose labels the metrics of the whole run are the mean; empty: of all pictures."""
-    coordinates: str = "fractions"
-    """The space of boxes and points in replies, unless the option says otherwise."""
-    gold: str = ""
-    """Column of the gold places; `medium`: the last picture of a row, which the model does not see. Empty: a
-    column of `GOLD_COLUMNS_OF_SHAPE`, else that of other gold answers."""
-    gold_shape: PlaceShape | None = None
-    """What the gold places are, where not what a reply names: points are asked for in a mask."""
-    gold_space: str = "pixels"
-    """What the numbers of the gold places are."""
-    shape_column: str = ""
-    """Column that says what the gold places of a row are; its cells are keys of `gold_shapes`."""
-    gold_shapes: dict[str, PlaceShape] = {}
-    nothing: dict[str, str] = {}
-    """Columns and the cells by which a row says that nothing is there: no place is right then."""
-    labelled: bool = False
-    """Whether replies are to name a label with each place. Without it labels of the data do not
-    count."""
-    labels: str = "labels"
-    """Column of the labels, a list or the text of one; where a row does not have it, they stand in the
-    objects of the gold column (`place_golds`)."""
-    extent: tuple[str, ...] = ()
-    """Columns of the picture's width and height, or one with both in a list; of the duration in
-    seconds where spans are asked for. Empty: `width` and `height`, `img_size`, `duration`, else the
-    header of the row's first picture."""
-    prompt: str = ""
-    """Closing line of the prompt in place of Snellen's, which `{place}` in it stands for."""
-    parse: dict[Rule, str] = {}
-    """By rule of another tool, a `PlaceParser` of Snellen: `extract.published.x.parse_y`."""
-    grade: dict[Rule, str] = {}
-    """By rule of another tool, a `GradeFunction` of Snellen, in place of `metric`."""
-
-    @property
-    def headline(self) -> str:
-        """Name of the metric that leads."""
-        usual = "closeness" if self.shape == self.shape_of_gold == "point" else _METRICS[self.shape]
-        return self.metric or usual
-
-    @property
-    def shape_of_gold(self) -> PlaceShape:
-        return self.gold_shape or self.shape
-
-    def options(self) -> Mapping[str, Sequence[str]]:
-        """The option `coordinates`, the declared space first; none for spans."""
-        if self.shape == "span":
-            return {}
-        names = [space.name for space in all_spaces() if self.shape == "box" or space.form == "corners"]
-        return {COORDINATES: tuple(dict.fromkeys((self.coordinates, *names)))}
-
-    def columns(self) -> frozenset[str]:
-        """The columns that may say something of a place."""
-        sizes = (*self.extent, *_SIZE_COLUMNS, *_SIZE_LISTS, _DURATION)
-        usual = (name for names in GOLD_COLUMNS_OF_SHAPE.values() for name in names)
-        return frozenset(
-            name.lower() for name in (self.gold, self.labels, self.shape_column, *self.nothing, *sizes, *usual)
-        )
-
-    def check(self) -> None:
-        """Raises DataError for what does not go together or is unknown."""
-        try:
-            for name in (self.headline, *self.beside):
-                metric_of_one(name)
-            for space in (self.coordinates, self.gold_space):
-                parse_space(space)
-        except (UnknownName, UsageError) as error:
-            raise DataError(f"[place]: {error}") from error
-        if self.gold_space.startswith("sent-pixels"):
-            raise DataError("[place]: gold_space is sent-pixels, but data know no model; expected pixels")
-        if "inside" in (self.headline, *self.beside) and self.shape_of_gold in ("point", "span"):
-            raise DataError("[place]: inside needs gold boxes, polygons or masks; expected gold_shape to name one")
-        if self.count < 0:
-            raise DataError(f"[place]: count is {self.count}; expected a number of places, or 0 for any")
-        if {*self.parse, *self.grade} & {OWN}:
-            raise DataError("[place]: parse and grade are for the rules of other tools; leave out snellen")
-
-
-def place_rules(rules: PlaceRules) -> dict[str, ParserSet]:
-    """Snellen's rule and those of other tools, before a space is chosen (`place_scoring`)."""
-    return {rule: ParserSet() for rule in dict.fromkeys((OWN, *rules.parse, *rules.grade))}
 
 
 def place_scoring(rules: PlaceRules, rule: str, coordinates: str) -> PlaceScoring:
@@ -290,7 +166,7 @@ def _gold_column(rules: PlaceRules, row: Row) -> str | None:
     if rules.gold:
         name = rules.gold.lower()
         return name if name in row.cells else None
-    usual = GOLD_COLUMNS_OF_SHAPE[rules.shape_of_gold]
+    usual = PLACE_COLUMNS[rules.shape_of_gold]
     return next((name for name in usual if name in row.cells), None) or gold_column(row.cells)
 
 
@@ -305,10 +181,10 @@ def _labels(rules: PlaceRules, row: Row) -> tuple[str, ...]:
 def _extent(rules: PlaceRules, row: Row, media: Sequence[Any]) -> tuple[float, ...]:
     """Width and height in pixels, or the duration in seconds; empty if unknown."""
     if rules.shape == "span":
-        names = rules.extent or (_DURATION,)
+        names = rules.extent or (DURATION,)
         return tuple(_size_cell(row, name) for name in names if name.lower() in row.cells)
-    names = rules.extent or _SIZE_COLUMNS
-    for name in names if len(names) == 1 else (*_SIZE_LISTS,) if not rules.extent else ():
+    names = rules.extent or SIZE_COLUMNS
+    for name in names if len(names) == 1 else (*SIZE_LISTS,) if not rules.extent else ():
         if name.lower() in row.cells:
             return _size_list(row, name.lower())
     if len(names) == 2 and all(name.lower() in row.cells for name in names):

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, cast, get_args
+from typing import TYPE_CHECKING, Protocol, cast, get_args
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, Scoring
-from snellen.benchmarks.declaration.places import (
-    COORDINATES,
-    PlaceRules,
-    add_space,
-    closing_line,
-    place_rules,
-    place_scoring,
-    summarise_places,
-)
 from snellen.benchmarks.protocol.ask_config import (
     apply_few_shot,
     apply_prompt_options,
@@ -32,7 +23,9 @@ from snellen.benchmarks.protocol.ask_config import (
     prompt_parameters,
 )
 from snellen.benchmarks.protocol.flows import (
+    EXACT_RECORD,
     FOLLOWS_SCHEMA,
+    INVENTED_FIELDS,
     AskConfig,
     Circular,
     YesNoParser,
@@ -52,7 +45,7 @@ from snellen.benchmarks.protocol.parsers import (
 )
 from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
 from snellen.benchmarks.protocol.similarity import RUBRIC, SCORED_BY, flow_with_similarity, summarise_with_similarity
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import COORDINATES, Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
@@ -61,7 +54,9 @@ from snellen.core.sample import Kind
 from snellen.core.summary import Summary
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 from snellen.scoring.accuracy import FailurePolicy, summarise
-from snellen.scoring.places.run_metrics import metric_of_one
+
+if TYPE_CHECKING:
+    from snellen.benchmarks.declaration.place_rules import PlaceRules
 
 MAX_NEW_TOKENS = 512
 MAX_SIMILARITY_TOKENS = 64
@@ -105,11 +100,12 @@ class RuleScoring(Scoring):
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
-        graded = (config.open, config.fields, config.place)
-        secondary = tuple(name for one in graded if one is not None for name in one.secondary)
-        secondary += (FOLLOWS_SCHEMA,) if config.settings.response_schema else ()
+        own = (*config.open.secondary, *(config.place.secondary if config.place else ()))
+        secondary = (*own, EXACT_RECORD, INVENTED_FIELDS, FOLLOWS_SCHEMA)
         samples = plain.samples
         if self.place is not None:
+            from snellen.benchmarks.declaration.places import add_space
+
             samples = partial(add_space, self.place, options.get(COORDINATES, ""), samples)
         scored = replace(
             plain,
@@ -138,6 +134,8 @@ class RuleScoring(Scoring):
             return plain
         # Rules of other tools have spaces of their own.
         coordinates = resolved.options.get(COORDINATES, "") if resolved.rule == OWN else ""
+        from snellen.benchmarks.declaration.places import summarise_places
+
         return partial(summarise_places, self.place, resolved.failures, coordinates, plain)
 
     def _ask_config(self, resolved: ResolvedVariant) -> AskConfig:
@@ -159,6 +157,8 @@ class RuleScoring(Scoring):
         )
         if self.place is not None:
             coordinates = resolved.options.get(COORDINATES, "")
+            from snellen.benchmarks.declaration.places import closing_line, place_scoring
+
             template = replace(config.template, place=closing_line(self.place, coordinates))
             config = replace(config, place=place_scoring(self.place, resolved.rule, coordinates), template=template)
         paper_prompt = declaration.paper_prompt
@@ -180,6 +180,9 @@ class RuleScoring(Scoring):
 
 def place_questions(place: PlaceRules, headline: str = "") -> RuleScoring:
     """Questions that all ask for places. Questions about one picture are one unit of the interval."""
+    from snellen.benchmarks.declaration.place_rules import place_rules
+    from snellen.scoring.places.run_metrics import metric_of_one
+
     return RuleScoring(
         rules=place_rules(place), metric=headline or metric_of_one(place.headline), kind="place", place=place
     )

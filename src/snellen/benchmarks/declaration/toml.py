@@ -31,16 +31,13 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline, Sc
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
 from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
-from snellen.benchmarks.declaration.places import place_headline
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.record_fields import record_headline
 from snellen.benchmarks.declaration.scoring import RuleScoring, place_questions
 from snellen.benchmarks.declaration.units import unit_column
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.data.columns import check_column_keys
 from snellen.prompts.choice import DEFAULT_TEMPLATE
-from snellen.scoring.json_schema import canonical_schema
 
 VERSION = "4"
 
@@ -79,15 +76,20 @@ def load_declaration(path: str) -> Declaration:
         kind="open" if description.judge else description.kind,
         requires=REQUIRES_TEXT,
         max_new_tokens=description.max_new_tokens,
-        response_schema=canonical_schema(description.response_schema, path),
+        response_schema=description.schema_text(path),
         scoring=_scoring(description),
-        headline=place_headline(place) if place else Headline(),
         parameters={DESCRIBED: digest},
     )
+    if place is not None:
+        from snellen.benchmarks.declaration.places import place_headline
+
+        declaration = replace(declaration, headline=place_headline(place))
     if description.judge:
         headline = Headline(name=description.headline or "score")
         return replace(declaration, headline=headline, for_variant=_without_units)
     if description.kind == "fields":
+        from snellen.benchmarks.declaration.record_fields import record_headline
+
         declaration = replace(declaration, headline=record_headline(description.headline))
     return replace(declaration, for_variant=partial(_adapt, data, description.prompt))
 

@@ -17,7 +17,8 @@ from functools import partial
 
 from snellen.benchmarks.abilities.eyechart import PackagedFiles
 from snellen.benchmarks.declaration.declaration import Declaration, Options
-from snellen.benchmarks.declaration.places import PlaceRules, add_gold, place_headline
+from snellen.benchmarks.declaration.place_rules import PlaceRules
+from snellen.benchmarks.declaration.places import add_gold, place_headline
 from snellen.benchmarks.declaration.scoring import place_questions
 from snellen.core.benchmark import Variant, requires
 from snellen.core.sample import Row

@@ -23,7 +23,8 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.places import PlaceRules, add_gold
+from snellen.benchmarks.declaration.place_rules import PlaceRules
+from snellen.benchmarks.declaration.places import add_gold
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import PLACE_TYPE
 from snellen.benchmarks.declaration.scoring import RuleScoring

@@ -30,12 +30,12 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.other_tools import OtherToolName
-from snellen.benchmarks.declaration.places import COORDINATES, PlaceRules
+from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile, published_tsv
 from snellen.benchmarks.declaration.scoring import place_questions
 from snellen.benchmarks.declaration.video_questions import add_group_mean
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import image_size
 from snellen.core.place import Box, Places, load_places, parse_space

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,18 +18,17 @@ from snellen.core.request import Generate, Generation, LazyMessages, Message, Re
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.forms import answer_form, parse_form
-from snellen.extract.json_reply import parse_json_reply
 from snellen.extract.llm import RULE, Extraction, extract_choice, is_unmatched, resolve_answer
 from snellen.extract.open_text import parse_open
 from snellen.extract.unanswered import FILTER_REFUSAL, model_text
 from snellen.extract.yes_no import parse_yes_no
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.prompts.rotation import is_rotatable, rotate_options
-from snellen.scoring.fields import invented_share, is_exact_record, record_f1
-from snellen.scoring.json_schema import follows_schema
 from snellen.scoring.open_answer import has_same_labels, matches_gold
 
 Circular = Literal["off", "early", "full"]
+EXACT_RECORD, INVENTED_FIELDS = "exact_record", "invented_fields"
+"""Values of records: 1 if every field is right and none invented; the share of invented fields."""
 FOLLOWS_SCHEMA = "follows_schema"
 """Value, where a schema of the reply was asked for: 1 if the whole reply is JSON by it, else 0."""
 MATCH_RATE = "match_rate"
@@ -59,6 +59,8 @@ class DrawnCredit(float):
 
 
 _YES_NO = ("Yes", "No")
+_GRADED = frozenset({"open", "place", "fields"})
+"""Kinds whose answers earn a grade; those of others are right or wrong."""
 
 
 def equals_gold(answer: str, sample: Sample) -> float:
@@ -102,18 +104,6 @@ EQUALITY = OpenScoring()
 """The answer that a reply marks, equal to a gold answer."""
 
 
-def _record_grade(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
-    return lambda answer, sample: metric(answer, sample.gold)
-
-
-RECORD_FIELDS = OpenScoring(
-    parse_json_reply,
-    _record_grade(record_f1),
-    {"exact_record": _record_grade(is_exact_record), "invented_fields": _record_grade(invented_share)},
-)
-"""The JSON of a reply, field by field."""
-
-
 class PlannedPass(msgspec.Struct, frozen=True, gc=False):
     """One pass to be asked: its options, its gold and the data row that holds it."""
 
@@ -134,7 +124,8 @@ class AskConfig:
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices in place of `choice` where there is a gold."""
     open: OpenScoring = EQUALITY
-    fields: OpenScoring = RECORD_FIELDS
+    fields: OpenScoring | None = None
+    """How records are parsed and graded; None: by `scoring.fields`."""
     place: PlaceScoring | None = None
     """None where no question asks for a place."""
     template: PromptTemplate = DEFAULT_TEMPLATE
@@ -224,7 +215,7 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         ref=ref,
         settings=config.settings,
         media={**config.few_shot(sample).media, **sample.sources()} if config.few_shot else sample.sources(),
-        choices=_valid_replies(sample, planned, config),
+        choices=tuple(planned.options) if sample.kind == "choice" else _valid_replies(sample, config),
     )
     # `by_rules` stays what the rules alone make of the reply; `answer` may become the extractor's.
     by_rules = answer = parse_output(sample, planned, output, config)
@@ -253,9 +244,7 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
     )
 
 
-def _valid_replies(sample: Sample, planned: PlannedPass, config: AskConfig) -> Sequence[str]:
-    if sample.kind == "choice":
-        return tuple(planned.options)
+def _valid_replies(sample: Sample, config: AskConfig) -> Sequence[str]:
     if sample.kind == "place" and config.place is not None:
         return config.place.replies(sample)
     return _YES_NO if sample.kind == "yes_no" else ()
@@ -311,7 +300,7 @@ def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: A
         assert config.place is not None, "a benchmark that asks for places says how these are read"
         return config.place.parse(output.text, output.stop_reason, sample, output.image_sizes)
     if sample.kind == "fields":
-        return config.fields.parse(output.text, output.stop_reason)
+        return _record_scoring(config).parse(output.text, output.stop_reason)
     form = answer_form(sample.gold) if config.by_meaning and config.open.grade is equals_gold else None
     if form is not None:
         return parse_form(output.text, form, sample.gold, stop_reason=output.stop_reason)
@@ -326,9 +315,8 @@ def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: 
         return None
     if not isinstance(answer, ParsedAnswer):
         return 0.0
-    graded = _grades(sample, config)
-    if graded is not None:
-        return graded.grade(answer.value, sample)
+    if sample.kind in _GRADED:
+        return _grades(sample, config).grade(answer.value, sample)
     if answer.value in gold:
         return 1.0
     if not config.by_meaning or not _is_text_answer(answer):
@@ -338,10 +326,28 @@ def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: 
     return float(bool(words) and any(options.get(label, "").split() == words for label in gold))
 
 
-def _grades(sample: Sample, config: AskConfig) -> OpenScoring | PlaceScoring | None:
-    """How an answer of the sample's kind is graded; None for kinds whose answers are right or wrong."""
-    kinds = {"open": config.open, "fields": config.fields, "place": config.place}
-    return kinds.get(sample.kind)
+def _grades(sample: Sample, config: AskConfig) -> OpenScoring | PlaceScoring:
+    """How an answer of the sample's kind is graded, which is none whose answers are right or wrong."""
+    if sample.kind == "fields":
+        return _record_scoring(config)
+    return config.place if sample.kind == "place" and config.place is not None else config.open
+
+
+def _record_scoring(config: AskConfig) -> OpenScoring:
+    return config.fields or _record_fields()
+
+
+@functools.cache
+def _record_fields() -> OpenScoring:
+    """The JSON of a reply, field by field; imported by runs that ask for records alone."""
+    from snellen.extract.json_reply import parse_json_reply
+    from snellen.scoring.fields import invented_share, is_exact_record, record_f1
+
+    def grade(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
+        return lambda answer, sample: metric(answer, sample.gold)
+
+    beside = {EXACT_RECORD: grade(is_exact_record), INVENTED_FIELDS: grade(invented_share)}
+    return OpenScoring(parse_json_reply, grade(record_f1), beside)
 
 
 def _is_text_answer(answer: ParsedAnswer) -> bool:
@@ -409,8 +415,7 @@ def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[s
     """The secondary metrics of an answer."""
     graded = _grades(sample, config)
     answer = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
-    grades = graded.secondary.items() if graded is not None else ()
-    return {name: 0.0 if answer is None else grade(answer, sample) for name, grade in grades}
+    return {name: 0.0 if answer is None else grade(answer, sample) for name, grade in graded.secondary.items()}
 
 
 def _values(
@@ -420,9 +425,11 @@ def _values(
     first = passes[0]
     if first.correct is None:
         return {}
-    values = _secondary_grades(sample, first, config)
+    values = _secondary_grades(sample, first, config) if sample.kind in _GRADED else {}
     schema = config.settings.response_schema
     if schema and isinstance(first.output, Generated):
+        from snellen.scoring.json_schema import follows_schema
+
         values[FOLLOWS_SCHEMA] = float(follows_schema(first.output.text, schema))
     if circular:
         values["vanilla"] = float(first.correct)

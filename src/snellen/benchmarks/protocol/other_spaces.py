@@ -22,7 +22,7 @@ _LEAST_GAIN = 0.2
 _MEASURES = {"iou": "mean IoU", "inside": "share of points inside", "closeness": "mean closeness of points"}
 
 
-class _PlaceReply(NamedTuple):
+class _ReplyNumbers(NamedTuple):
     """The numbers of a reply in the declared space, the places they were read as, and the gold."""
 
     numbers: list[tuple[float, ...]]
@@ -61,7 +61,7 @@ def other_space_notice(
         )
 
 
-def _replies(records: Sequence[Record], declared: Space, size: Literal[2, 4], several: bool) -> Iterator[_PlaceReply]:
+def _replies(records: Sequence[Record], declared: Space, size: Literal[2, 4], several: bool) -> Iterator[_ReplyNumbers]:
     asked = (record for record in records if record.kind == "place" and record.passes)
     for record in islice(asked, PLACES_LOOKED_AT):
         if not record.gold:
@@ -85,10 +85,10 @@ def _replies(records: Sequence[Record], declared: Space, size: Literal[2, 4], se
         except DataError:
             continue
         if numbers:
-            yield _PlaceReply(numbers, read, gold, gold.extent, sent)
+            yield _ReplyNumbers(numbers, read, gold, gold.extent, sent)
 
 
-def _read(reply: _PlaceReply, space: Space) -> Places:
+def _read(reply: _ReplyNumbers, space: Space) -> Places:
     boxes = tuple(space.read_box(one, reply.extent, reply.sent) for one in reply.numbers if len(one) == 4)
     points = tuple(space.read_point(one, reply.extent, reply.sent) for one in reply.numbers if len(one) == 2)
     return Places(boxes=boxes, points=points, extent=reply.extent)

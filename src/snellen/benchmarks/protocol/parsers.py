@@ -13,7 +13,6 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from snellen.benchmarks.protocol.flows import (
     EQUALITY,
-    RECORD_FIELDS,
     ChoiceParser,
     GoldChoiceParser,
     OpenScoring,
@@ -49,7 +48,7 @@ class ParserSet(NamedTuple):
     choice: ChoiceParser = parse_choice
     yes_no: YesNoParser = parse_yes_no
     open: OpenScoring = EQUALITY
-    fields: OpenScoring = RECORD_FIELDS
+    fields: OpenScoring | None = None
     place: PlaceScoring | None = None
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""

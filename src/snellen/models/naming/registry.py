@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.core.benchmark import COORDINATES
 from snellen.core.errors import NotHere, UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model, abilities
 from snellen.core.place import parse_space
@@ -172,13 +173,15 @@ def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
     The option `coordinates` goes with every provider. Raises UnknownName (no such provider or
     model), UsageError (option, folder) and MissingExtra.
     """
-    from snellen.models.naming.coordinates import declare_space, pop_space
-
     parts = split_spec(spec)
     provider = _provider_of(parts, spec)
-    chosen, space = pop_space({**parts.options, **(options or {})})
-    model = provider.open(parts.name, chosen)
-    return declare_space(model, space)
+    chosen = {**parts.options, **(options or {})}
+    if COORDINATES not in chosen:
+        return provider.open(parts.name, chosen)
+    from snellen.models.naming.coordinates import declare_space, pop_space
+
+    chosen, space = pop_space(chosen)
+    return declare_space(provider.open(parts.name, chosen), space)
 
 
 def is_provider(name: str) -> bool:

@@ -9,7 +9,6 @@ from snellen.analysis.causes.gains import Gain
 from snellen.analysis.findings.abilities import Extremes, Gap, HardSample, abilities, extremes, hard_samples
 from snellen.analysis.findings.score_tables import ScoreTable
 from snellen.core.errors import UsageError
-from snellen.core.place_text import answer_texts
 from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
 from snellen.report.plots.series import Series, Value, dot_plot, radar_plot
@@ -60,10 +59,16 @@ def _hard_table(samples: Sequence[HardSample]) -> Table:
             (Column("ability"), lambda sample: fmt.display_name(sample.ability)),
             (Column("sample"), lambda sample: sample.record.id),
             (Column("question"), lambda sample: sample.record.question),
-            (Column("gold"), lambda sample: ", ".join(answer_texts(sample.record.gold, sample.record.kind))),
+            (Column("gold"), _gold_text),
             (Column("said, by run"), lambda sample: ", ".join(answer or "none" for answer in sample.answers)),
         ],
     )
+
+
+def _gold_text(sample: HardSample) -> str:
+    from snellen.core.place_text import answer_texts
+
+    return ", ".join(answer_texts(sample.record.gold, sample.record.kind))
 
 
 def radar(table: ScoreTable, group: str) -> Document:

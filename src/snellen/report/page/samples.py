@@ -133,8 +133,8 @@ def describe(record: Record) -> dict[str, Any]:
         "outcome": record.outcome,
         "result": record_result(record),
         "score": record.score,
-        "answer": _answer_text(record.answer, record),
-        "gold": list(answer_texts(record.gold, record.kind)),
+        "answer": record.answer if record.kind != "place" else _place_text(record.answer),
+        "gold": list(record.gold if record.kind != "place" else answer_texts(record.gold, "place")),
         "options": record.options,
         "groups": record.groups,
         "media": list(record.media),
@@ -147,7 +147,7 @@ def describe(record: Record) -> dict[str, Any]:
                 "result": record_result(draw),
                 "outcome": draw.outcome,
                 "score": draw.score,
-                "answer": _answer_text(draw.answer, record),
+                "answer": draw.answer if record.kind != "place" else _place_text(draw.answer),
                 "failure": draw.failure,
                 "passes": _describe_passes(record, draw.passes),
             }
@@ -156,8 +156,8 @@ def describe(record: Record) -> dict[str, Any]:
     }
 
 
-def _answer_text(answer: str | None, record: Record) -> str | None:
-    return None if answer is None else answer_text(answer, record.kind)
+def _place_text(answer: str | None) -> str | None:
+    return None if answer is None else answer_text(answer, "place")
 
 
 def _describe_remarks(record: Record) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def _describe_pass(turn: Pass, kind: Kind, options: dict[str, str]) -> dict[str,
         "prompt": describe_prompt(turn),
         "output": _describe_output(turn, options),
         "answer": _describe_answer(turn.answer, kind),
-        "gold": list(answer_texts(turn.gold, kind)),
+        "gold": list(turn.gold if kind != "place" else answer_texts(turn.gold, kind)),
         "correct": turn.correct,
         "credit": turn.credit,
         "options": options,
@@ -310,7 +310,7 @@ def _describe_answer(answer: Answer | None, kind: Kind) -> dict[str, Any] | None
         return None
     described: dict[str, Any] = {"type": type(answer).__struct_config__.tag}
     if isinstance(answer, ParsedAnswer):
-        described["value"] = answer_text(answer.value, kind)
+        described["value"] = answer.value if kind != "place" else answer_text(answer.value, kind)
     if isinstance(answer, Misplaced):
         described |= {"type": outcome_of(answer), "value": answer.value}
     if isinstance(answer, ParsedAnswer | NoMatch | Refused | Misplaced):
