@@ -26,6 +26,8 @@ SAME_GOLDS = {
     *("mm-vet.tsv", "mmbench.tsv", "mmdu.tsv", "mmmu.tsv", "motionbench.jsonl", "mtl-mmbench.tsv", "naturalbench.tsv"),
     *("phyx.tsv", "puzzlevqa.tsv", "q-bench-video.tsv", "q-bench-video@part=open.tsv", "r-bench.tsv", "scam.tsv"),
     *("tvbench.jsonl", "videommmu.jsonl", "vsi-bench.jsonl", "wemath.tsv"),
+    *("eyechart-places.tsv", "eyechart-places@task=count.tsv", "eyechart-places@task=labels.tsv"),
+    "eyechart-places@task=point.tsv",
 }
 """Their few rows have no other answer that fits a private question."""
 CHECKED = [path for path in FILES if path.name not in WITHOUT_ANSWERS | ONE_QUESTION | SAME_GOLDS]
@@ -55,14 +57,16 @@ def golds(path: Path, spec: str) -> dict[str, tuple[str, ...]]:
 
 def with_other_golds(path: Path, public: Sequence[bool], folder: Path) -> Iterator[Path]:
     """The data with a cell of each private row replaced by that of the next row, for every column
-    that then has other answers there and the same elsewhere."""
+    that then has other answers there and the same elsewhere; and with all cells but the first, since
+    answers may stand in several."""
     spec, rows = spec_of(path), read_rows(path)
     own = golds(path, spec)
     if len(rows) != len(own):
         return
-    for place, column in enumerate(rows[0]):
+    columns = list(rows[0])
+    for place, moving in enumerate([*([column] for column in columns), columns[1:]]):
         moved = [
-            row if shown else row | {column: rows[(number + 1) % len(rows)].get(column)}
+            row if shown else row | {column: rows[(number + 1) % len(rows)].get(column) for column in moving}
             for number, (row, shown) in enumerate(zip(rows, public, strict=True))
         ]
         (folder / str(place)).mkdir()
