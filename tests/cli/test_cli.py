@@ -142,7 +142,7 @@ def test_report_writes_and_draws_by_the_endings(data: Path, tmp_path: Path, caps
         (["curate", "reviw"], "unknown action 'reviw' (did you mean review?)"),
         (["curate", "review", "x", "--anotator", "Ann"], "did you mean --annotator?"),
         (["info", "x.tsv", "--jsn"], "did you mean --json?"),
-        (["parity"], "expected these:\n  -m/--model: provider/model"),
+        (["parity"], "expected -m/--model: provider/model"),
         (["report", "exmples"], "there is no such file or folder; did you mean examples?"),
         (["score", "eyechart", "--predictions", "nowhere.csv"], "there is no such file"),
         (["report", "nowhere"], "no run in nowhere"),
