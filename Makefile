@@ -2,7 +2,7 @@
 #   make demo    evaluate the bundled model on the bundled benchmark
 #   make kinds   the same model on one small file of every kind of benchmark
 #   make check   lint, types and the unit tests, about three minutes
-#   make test    pass the tests: unit, system, and a fifth of the extended ones, drawn by the commit
+#   make test    pass the tests: unit, system, and a tenth of the extended ones, drawn by the commit
 #   make test-all       every test there is; goes on where it stopped
 #   make test-release   the slow ones that only a release runs
 #   make intake     what score says of every kind of file is what a hub says, for every benchmark
@@ -51,7 +51,7 @@ check: lint types
 	$(PYTEST) -m unit
 
 test: announce $(VENV)/dev.ready browser java
-	$(PYTEST) --extended 20%
+	$(PYTEST) --extended 10%
 
 test-all: announce $(VENV)/dev.ready browser java proxies
 	$(PYTEST) --resume build/passed-tests.txt -m "release or not release"
