@@ -85,7 +85,7 @@ class Places(Struct, frozen=True, gc=False, omit_defaults=True):
         return msgspec.json.encode(self).decode()
 
     def __len__(self) -> int:
-        return len(self.boxes or self.points or self.polygons or self.masks or self.spans)
+        return sum(map(len, (self.boxes, self.points, self.polygons, self.masks, self.spans)))
 
 
 def load_places(text: str) -> Places:

@@ -199,6 +199,14 @@ def test_the_best_of_several_gold_answers_counts() -> None:
     assert grade_places(place_metric("iou"), boxes((0, 0, 10, 10)).text(), golds) == 1
 
 
+@pytest.mark.parametrize("name", ["iou", "iou@0.5", "r1@0.5", "closeness", "f1@0.5", "inside", "count"])
+def test_where_nothing_is_there_a_reply_without_places_is_right(name: str) -> None:
+    nothing = Places(extent=(10, 10)).text()
+    assert grade_places(place_metric(name), nothing, [nothing]) == 1
+    for said in (boxes((0, 0, 1, 1)), Places(points=(Point(1, 1),))):
+        assert grade_places(place_metric(name), said.text(), [nothing]) == 0
+
+
 @pytest.mark.parametrize("name", ["iou@2", "iou@", "f1", "accuracy", "r0@0.5", "map@0.5"])
 def test_an_unknown_metric_is_refused_with_those_that_exist(name: str) -> None:
     with pytest.raises(UnknownName, match=r"metric of places"):

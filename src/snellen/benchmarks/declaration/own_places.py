@@ -51,7 +51,8 @@ def own_places(columns: Sequence[str], rows: Iterable[Row]) -> OwnPlaces | None:
     shape = _shape_of(asked[0])
     assert shape is not None
     gold = held[1] if held is not None else shape
-    several = any(count_places(cell, gold) > 1 for row in asked if (cell := _gold_cell(row, held)))
+    # In a row with an empty list nothing is there, which a question for one place cannot say.
+    several = any(count_places(cell, gold) != 1 for row in asked if (cell := _gold_cell(row, held)))
     labelled = "labels" in columns and shape != "span"
     several = several or labelled
     metric = f"f1@{0.95 if shape == gold == 'point' else 0.5}" if several else ""

@@ -11,7 +11,8 @@
 | `count` | 1 if reply and gold answer name as many places, else 0 |
 | `count_closeness` | 1 - difference of these numbers / that of the gold answer, at least 0 |
 
-Of several gold answers the best counts. Numbers are rounded to nine digits, so that the way from
+Where the gold answer names no place, each is 1 for a reply without places, else 0. Of several gold
+answers the best counts. Numbers are rounded to nine digits, so that the way from
 pixels to another space and back costs nothing.
 """
 
@@ -51,15 +52,19 @@ def place_metric(name: str) -> PlaceMetric:
 def grade_places(metric: PlaceMetric, answer: str, golds: Sequence[str]) -> float:
     """What an answer earns by a metric, both as texts of `Places`: the best over the gold answers."""
     predicted = load_places(answer)
-    return round(max(metric(predicted, load_places(gold)) for gold in golds), DIGITS)
+    return round(max(_against(metric, predicted, load_places(gold)) for gold in golds), DIGITS)
+
+
+def _against(metric: PlaceMetric, predicted: Places, gold: Places) -> float:
+    return metric(predicted, gold) if len(gold) else float(not len(predicted))
 
 
 def inside(predicted: Places, gold: Places) -> float:
-    """`inside` of the table above; a reply without a point is right only where there is no gold place."""
+    """`inside` of the table above; 0 for a reply without a point."""
     points = predicted.points or tuple(map(centre_of, predicted.boxes))
     regions = places_in_order(gold)
     held = sum(any(holds_point(region, point) for region in regions) for point in points)
-    return held / len(points) if points else float(not regions)
+    return held / len(points) if points else 0.0
 
 
 def centre_of(box: Box) -> Point:

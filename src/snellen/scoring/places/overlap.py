@@ -85,7 +85,7 @@ def holds_point(place: SinglePlace, point: Point) -> bool:
 
 def places_in_order(places: Places) -> tuple[SinglePlace, ...]:
     """The single places of an answer, of whatever shape."""
-    return places.boxes or places.points or places.polygons or places.masks or places.spans
+    return (*places.boxes, *places.points, *places.polygons, *places.masks, *places.spans)
 
 
 def area_of(places: Places) -> float:
