@@ -241,8 +241,7 @@ def _read(one: Written, question: _PlaceQuestion) -> _ReadPlace:
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, edges in the wrong order")
     outside = _outside(box, question)
     if question.shape == "point":
-        centre = Point((box.left + box.right) / 2, (box.top + box.bottom) / 2)
-        return _ReadPlace(one, centre, outside, f"{one.spelling}, centre of a box")
+        return _ReadPlace(one, box.centre, outside, f"{one.spelling}, centre of a box")
     return _ReadPlace(one, box, outside, one.spelling)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from snellen.core import lazy_re as re
 from snellen.core.errors import DataError
 from snellen.core.output import Answer, ParsedAnswer, Unparsed
-from snellen.core.place import Box, Places, load_places
+from snellen.core.place import Box, Places, box_iou, load_places
 from snellen.core.sample import Sample
 from snellen.extract.unanswered import unparsed_answer
 
@@ -166,16 +166,7 @@ def _best_reading(numbers: Sequence[float], golds: Sequence[Box], extent: Sequen
 
 def _nearest(readings: Sequence[Box], golds: Sequence[Box]) -> Box:
     """The reading that overlaps best with a gold box, of equal ones the first."""
-    return max(readings, key=lambda one: max((_iou(one, gold) for gold in golds), default=0.0))
-
-
-def _iou(one: Box, other: Box) -> float:
-    width = min(one.right, other.right) - max(one.left, other.left)
-    height = min(one.bottom, other.bottom) - max(one.top, other.top)
-    if width <= 0 or height <= 0:
-        return 0.0
-    areas = sum((box.right - box.left) * (box.bottom - box.top) for box in (one, other))
-    return width * height / (areas - width * height)
+    return max(readings, key=lambda one: max((box_iou(one, gold) for gold in golds), default=0.0))
 
 
 def _fold(label: str) -> str:

@@ -92,8 +92,7 @@ def _osworld_point(reply: str) -> Point | None:
 
 
 def _middle(numbers: Sequence[str]) -> Point:
-    left, top, right, bottom = map(_share, numbers[:4])
-    return Point((left + right) / 2, (top + bottom) / 2)
+    return Box(*map(_share, numbers[:4])).centre
 
 
 def _share(number: str) -> float:

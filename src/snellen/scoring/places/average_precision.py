@@ -22,8 +22,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from snellen.core.arrays import Bools, Floats, Ints, np
-from snellen.core.place import Box, Places
-from snellen.scoring.places.overlap import box_iou
+from snellen.core.place import Box, Places, box_iou
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """IoU from which a box is right, of COCO's mAP."""

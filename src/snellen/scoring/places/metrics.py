@@ -23,7 +23,7 @@ from functools import partial
 
 from snellen.core import lazy_re as re
 from snellen.core.errors import UnknownName
-from snellen.core.place import Box, Places, Point, load_places
+from snellen.core.place import Places, Point, load_places
 from snellen.scoring.places.matching import PairCount, count_pairs
 from snellen.scoring.places.overlap import DIGITS, holds_point, overlap, places_in_order, reaches, region_iou
 
@@ -61,15 +61,15 @@ def _against(metric: PlaceMetric, predicted: Places, gold: Places) -> float:
 
 def inside(predicted: Places, gold: Places) -> float:
     """`inside` of the table above; 0 for a reply without a point."""
-    points = predicted.points or tuple(map(centre_of, predicted.boxes))
+    points = _points(predicted)
     regions = places_in_order(gold)
     held = sum(any(holds_point(region, point) for region in regions) for point in points)
     return held / len(points) if points else 0.0
 
 
-def centre_of(box: Box) -> Point:
-    """The centre of a box."""
-    return Point((box.left + box.right) / 2, (box.top + box.bottom) / 2)
+def _points(places: Places) -> Sequence[Point]:
+    """The points, else the centres of the boxes."""
+    return places.points or [box.centre for box in places.boxes]
 
 
 def _iou_at(threshold: float, predicted: Places, gold: Places) -> float:
@@ -87,10 +87,8 @@ def _of_pairs(value: Callable[[PairCount], float], threshold: float, predicted: 
 
 
 def _closeness(predicted: Places, gold: Places) -> float:
-    first = [places.points or tuple(map(centre_of, places.boxes)) for places in (predicted, gold)]
-    if not all(first):
-        return 0.0
-    return overlap(first[0][0], first[1][0], gold.extent or predicted.extent)
+    said, true = _points(predicted), _points(gold)
+    return overlap(said[0], true[0], gold.extent or predicted.extent) if said and true else 0.0
 
 
 def _count(predicted: Places, gold: Places) -> float:

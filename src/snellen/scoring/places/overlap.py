@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from snellen.core.arrays import Bools, np
 from snellen.core.errors import DataError
-from snellen.core.place import Box, Mask, Places, Point, Span
+from snellen.core.place import Box, Mask, Places, Point, Span, box_iou
 from snellen.scoring.places.masks import pixels_of_boxes, pixels_of_mask, pixels_of_polygons
 
 Polygon = tuple[Point, ...]
@@ -26,18 +26,6 @@ DIGITS = 9
 def reaches(value: float, threshold: float) -> bool:
     """Whether a value is at least a threshold, to `DIGITS`."""
     return round(value, DIGITS) >= threshold
-
-
-def box_iou(one: Sequence[float], other: Sequence[float]) -> float:
-    """IoU of two boxes (left, top, right, bottom), 0..1; 0 if they do not overlap, as boxes without
-    an area never do."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    if width <= 0 or height <= 0:
-        return 0.0
-    shared = width * height
-    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
-    return shared / (areas - shared)
 
 
 def region_iou(one: Places, other: Places) -> float:
