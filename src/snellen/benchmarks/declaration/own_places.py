@@ -55,14 +55,16 @@ def own_places(columns: Sequence[str], rows: Iterable[Row]) -> OwnPlaces | None:
     several = any(count_places(cell, gold) != 1 for row in asked if (cell := _gold_cell(row, held)))
     labelled = "labels" in columns and shape != "span"
     several = several or labelled
-    metric = f"f1@{0.95 if shape == gold == 'point' else 0.5}" if several else ""
+    # Points in boxes, polygons or masks are graded by the share of them that lie inside.
+    is_inside = shape == "point" and gold != "point"
+    metric = f"f1@{0.95 if shape == 'point' else 0.5}" if several and not is_inside else ""
     rules = PlaceRules(
         shape=shape,
         count=0 if several else 1,
         gold=held[0] if held is not None else "",
         gold_shape=gold,
         labelled=labelled,
-        metric="" if shape == "point" != gold else metric,
+        metric=metric,
     )
     return OwnPlaces(rules, is_whole or gold_column(columns) is None)
 
