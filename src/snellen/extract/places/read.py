@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from snellen.core import lazy_re as re
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import UsageError
 from snellen.core.output import Answer, Misplaced, Misplacement, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.core.place import Box, Places, PlaceShape, Point, Space, Span
 from snellen.core.sample import Sample
@@ -36,7 +36,7 @@ from snellen.extract.clean import fold, is_only_thinking
 from snellen.extract.marks import last_mark
 from snellen.extract.open_text import parse_whole, refuses
 from snellen.extract.places.find import find_places, with_labels
-from snellen.extract.places.times import TimeUnit, find_spans, to_seconds
+from snellen.extract.places.times import find_spans
 from snellen.extract.places.written import Written
 
 ReadShape = Literal["box", "point", "span"]
@@ -74,8 +74,6 @@ class _PlaceQuestion:
     space: Space
     extent: Sequence[float]
     sent: Sequence[float]
-    time_unit: TimeUnit
-    frames_per_second: float
 
 
 class _ReadPlace(NamedTuple):
@@ -94,16 +92,14 @@ def parse_places(
     shape: PlaceShape = "box",
     count: int | None = 1,
     space: Space = Space(),  # noqa: B008 - a frozen value
-    time_unit: TimeUnit = "seconds",
-    frames_per_second: float = 0.0,
 ) -> Answer:
     """The text of the `Places` of a reply, in pixels of the original picture or in seconds, with the
     span of the reply that states them.
 
     `count` is how many places the question asks for, None for any number. `sent_sizes` are the sizes
     at which the model saw the pictures; without them it saw the first one in its own size.
-    Boxes and points are read in `space`, spans in `time_unit`. Raises DataError where the space needs
-    a size that the sample does not have.
+    Boxes and points are read in `space`, spans in seconds. Raises DataError where the space needs a
+    size that the sample does not have.
     """
     whole = parse_whole(reply, stop_reason=stop_reason)
     if not isinstance(whole, ParsedAnswer) or whole.span is None:
@@ -113,7 +109,7 @@ def parse_places(
     if shape not in get_args(ReadShape):
         raise UsageError(f"replies are read for {', '.join(get_args(ReadShape))}; got {shape!r}")
     sent = sent_sizes[0] if sent_sizes else sample.extent
-    question = _PlaceQuestion(shape, count, space, sample.extent, sent, time_unit, frames_per_second)
+    question = _PlaceQuestion(shape, count, space, sample.extent, sent)
     start, end = whole.span
     text, marked = fold(reply), False
     found: list[Written] = []
@@ -289,12 +285,8 @@ def _outside(box: Box, question: _PlaceQuestion) -> Misplacement | None:
 
 def _read_span(one: Written, question: _PlaceQuestion) -> _ReadPlace:
     duration = question.extent[0] if question.extent else None
-    if question.time_unit == "percent" and duration is None:
-        raise DataError("spans in percent need the duration of the video, which is unknown")
-    if question.time_unit == "frames" and not question.frames_per_second:
-        raise DataError("spans in frames need the number of frames per second, which is unknown")
-    seconds = to_seconds(one, question.time_unit, duration, question.frames_per_second)
-    if seconds is None:
+    seconds = Span(*one.numbers)
+    if one.mark not in ("", "seconds"):
         return _ReadPlace(one, None, "other_space", one.spelling)
     if seconds.end < seconds.start:
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, ends before it starts")

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.core.place import Span
 from snellen.extract.places.written import Written
 
-TimeUnit = Literal["seconds", "frames", "percent"]
 _TIME = re.compile(
     r"(?:(?<![a-z0-9_.:])|(?<=\d[mh])|(?<=[分钟时]))(?:(?P<frame>frames?\s?(?:no\.|number|#)?\s?)?"
     r"(?:(?P<clock>\d{1,3}:\d{2}(?::\d{2})?(?:\.\d+|,\d{3}(?![\d:]))?)(?![\d:])"
@@ -47,19 +45,6 @@ def find_spans(text: str) -> list[Written]:
     if not spans and len(times) == 2:
         spans = [_span(times[0], times[1], "only times", structured=False)]
     return spans
-
-
-def to_seconds(one: Written, unit: TimeUnit, duration: float | None, frames_per_second: float) -> Span | None:
-    """The span in seconds; None if its numbers are said to be in another unit than the declared one."""
-    start, end = one.numbers
-    if one.mark and one.mark != unit:
-        return None
-    if unit == "percent":
-        assert duration is not None
-        return Span(start * duration / 100, end * duration / 100) if max(start, end) <= 101 else None
-    if unit == "frames":
-        return Span(start / frames_per_second, end / frames_per_second)
-    return Span(start, end)
 
 
 def _find_times(text: str) -> Iterator[_Time]:
