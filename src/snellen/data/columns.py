@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from snellen.core.benchmark import IGNORED
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.literals import parse_json_or_literal
+from snellen.core.place import PlaceShape
 from snellen.core.sample import Row
 from snellen.data.documents import replace_surrogates
 
@@ -208,7 +209,7 @@ def row_id(row: Row) -> str:
     return id_of(row.cells) or str(row.index)
 
 
-PLACE_COLUMNS: Mapping[str, tuple[str, ...]] = {
+PLACE_COLUMNS: Mapping[PlaceShape, tuple[str, ...]] = {
     "box": ("bbox", "bboxes", "boxes"),
     "point": ("point", "points"),
     "polygon": ("polygon", "segmentation"),

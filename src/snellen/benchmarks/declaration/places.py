@@ -186,7 +186,8 @@ def _extent(rules: PlaceRules, row: Row, media: Sequence[Any]) -> tuple[float, .
         names = rules.extent or (DURATION,)
         return tuple(_size_cell(row, name) for name in names if name.lower() in row.cells)
     names = rules.extent or SIZE_COLUMNS
-    for name in names if len(names) == 1 else (*SIZE_LISTS,) if not rules.extent else ():
+    lists = SIZE_LISTS if not rules.extent else names if len(names) == 1 else ()
+    for name in lists:
         if name.lower() in row.cells:
             return _size_list(row, name.lower())
     if len(names) == 2 and all(name.lower() in row.cells for name in names):
