@@ -136,6 +136,14 @@ def test_a_table_with_an_empty_list_asks_for_any_number_of_places(tmp_path: Path
     assert [record.score for record in answered(benchmark, "[[0.1, 0.1, 0.6, 0.35]]", "[]")] == [1, 1]
 
 
+@pytest.mark.parametrize("cell", ["[[0, 0, 1, 1], [5, 5, 9, 9]]", "[]"])
+def test_several_places_behind_the_rows_that_are_looked_at_are_refused(tmp_path: Path, cell: str) -> None:
+    rows: Rows = [{**BOXES[0], "id": number} for number in range(1000)]
+    benchmark = open_benchmark(written(tmp_path / "boxes.csv", [*rows, {**BOXES[1], "bbox": cell}]))
+    with pytest.raises(DataError, match=r"row 1001: it has \d gold places"):
+        samples_of(benchmark)
+
+
 def test_a_mask_of_another_size_than_the_picture_is_refused(tmp_path: Path) -> None:
     rows: Rows = [{"question": "Where?", "mask": '{"size": [4, 4], "counts": [8, 8]}', "width": 8, "height": 4}]
     benchmark = open_benchmark(described(tmp_path, 'shape = "point"\ngold_shape = "mask"', rows))

@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from snellen.core.errors import DataError, UnknownName
-from snellen.core.place import Box, Mask, Places, Point, Span, box_iou
+from snellen.core.place import Box, Mask, Places, Point, Span, box_iou, parse_space
 from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask, pixels_of_polygons, runs_of_text
 from snellen.scoring.places.matching import count_pairs
 from snellen.scoring.places.metrics import grade_places, place_metric
@@ -114,6 +114,15 @@ def test_runs_that_do_not_fill_the_picture_are_refused() -> None:
 )
 def test_points_in_places(place: Box, point: tuple[float, float], expected: bool) -> None:
     assert holds_point(place, Point(*point)) is expected
+
+
+def test_a_point_on_an_edge_is_inside_for_all_that_fractions_cost() -> None:
+    extent = (100.0, 100.0)
+    edge, pixel = (parse_space("fractions").read_point((x, 0.05), extent) for x in (0.07, 0.29))
+    assert edge.x > 7
+    assert pixel.x < 29
+    assert holds_point(Box(0, 0, 7, 7), edge)
+    assert holds_point(Mask(100, 100, (2900, 100, 7000)), pixel)
 
 
 def test_polygons_as_pixels_are_those_whose_centres_they_hold() -> None:

@@ -52,7 +52,7 @@ def own_places(columns: Sequence[str], rows: Iterable[Row]) -> OwnPlaces | None:
     assert shape is not None
     gold = held[1] if held is not None else shape
     # In a row with an empty list nothing is there, which a question for one place cannot say.
-    several = any(count_places(cell, gold) != 1 for row in asked if (cell := _gold_cell(row, held)))
+    several = any(count_places(cell, gold) not in (1, None) for row in asked if (cell := _gold_cell(row, held)))
     labelled = "labels" in columns and shape != "span"
     several = several or labelled
     # Points in boxes, polygons or masks are graded by the share of them that lie inside.
@@ -71,7 +71,8 @@ def own_places(columns: Sequence[str], rows: Iterable[Row]) -> OwnPlaces | None:
 
 def mark_place(rules: PlaceRules) -> Callable[[Row], Row]:
     """Marks rows that ask for places as being of that kind, with their gold answer in the usual
-    column. Raises DataError for a row that asks for another shape than the others."""
+    column. Raises DataError for a row that asks for another shape or number of places than the others."""
+    from snellen.benchmarks.declaration.place_golds import count_places
 
     def mark(row: Row) -> Row:
         shape = _shape_of(row)
@@ -80,6 +81,13 @@ def mark_place(rules: PlaceRules) -> Callable[[Row], Row]:
         if shape != rules.shape:
             raise DataError(
                 f"it asks for a {shape}, and rows before it for a {rules.shape}; put each shape into a table of its own"
+            )
+        gold = row.cells.get(rules.gold or gold_column(row.cells) or "")
+        count = count_places(gold, rules.shape_of_gold) if gold and rules.count else None
+        if count not in (rules.count, None):
+            raise DataError(
+                f"it has {count} gold places, and the rows that were looked at for the question have one each; "
+                f"put a row like it among the first {_SEARCHED_ROWS:,}"
             )
         cells = {**row.cells, KIND_COLUMNS[0]: PLACE_TYPE}
         if rules.gold in cells:

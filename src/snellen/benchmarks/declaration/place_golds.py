@@ -66,12 +66,12 @@ def read_places(
     return found
 
 
-def count_places(cell: str, shape: PlaceShape) -> int:
-    """How many places a cell lists; 0 if it lists none that can be read."""
+def count_places(cell: str, shape: PlaceShape) -> int | None:
+    """How many places a cell lists; None if it cannot be read."""
     try:
         return len(_items(cell, shape))
     except (ValueError, TypeError, IndexError):
-        return 0
+        return None
 
 
 def mask_of_picture(data: bytes) -> Mask:

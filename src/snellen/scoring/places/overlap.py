@@ -59,8 +59,10 @@ def overlap(one: SinglePlace, other: SinglePlace, extent: Sequence[float]) -> fl
 
 
 def holds_point(place: SinglePlace, point: Point) -> bool:
-    """Whether a point lies in a box, a polygon or a mask, edges included."""
+    """Whether a point lies in a box, a polygon or a mask, edges included, to `DIGITS`."""
+    point = Point(round(point.x, DIGITS), round(point.y, DIGITS))
     if isinstance(place, Box):
+        place = Box(*(round(edge, DIGITS) for edge in place))
         return place.left <= point.x <= place.right and place.top <= point.y <= place.bottom
     if isinstance(place, Mask):
         pixels = pixels_of_mask(place)
