@@ -37,7 +37,7 @@ from snellen.extract.marks import last_mark
 from snellen.extract.open_text import parse_whole, refuses
 from snellen.extract.places.find import find_places, with_labels
 from snellen.extract.places.times import find_spans
-from snellen.extract.places.written import Written
+from snellen.extract.places.written import WrittenPlace
 
 ReadShape = Literal["box", "point", "span"]
 """The shapes that replies are read for."""
@@ -77,7 +77,7 @@ class _PlaceQuestion:
 
 
 class _ReadPlace(NamedTuple):
-    written: Written
+    written: WrittenPlace
     read: Box | Point | Span | None
     problem: Misplacement | None
     rule: str
@@ -112,7 +112,7 @@ def parse_places(
     question = _PlaceQuestion(shape, count, space, sample.extent, sent)
     start, end = whole.span
     text, marked = fold(reply), False
-    found: list[Written] = []
+    found: list[WrittenPlace] = []
     if mark := last_mark(reply, start, end):
         several_marks = count != 1 and reply[: mark.start].endswith(_BOX_TOKEN)
         found = [] if several_marks else _find(text, mark.start, mark.end, question)
@@ -130,7 +130,7 @@ def parse_places(
     return _answer(reply, _last_answer(text, found, count), question)
 
 
-def _find(text: str, start: int, end: int, question: _PlaceQuestion) -> list[Written]:
+def _find(text: str, start: int, end: int, question: _PlaceQuestion) -> list[WrittenPlace]:
     """The places in text[start:end], at their offsets in the text."""
     part = text[start:end]
     if question.shape == "span":
@@ -157,7 +157,7 @@ def _words(text: str) -> bool:
     return bool(_OBJECT_TEXT.sub("", _REFERENCE.sub("", text)))
 
 
-def _last_answer(text: str, found: list[Written], count: int | None) -> list[Written]:
+def _last_answer(text: str, found: list[WrittenPlace], count: int | None) -> list[WrittenPlace]:
     """The places that count: all, or those of the last answer."""
     if count is None or len(found) == count:
         return found
@@ -171,7 +171,7 @@ def _last_answer(text: str, found: list[Written], count: int | None) -> list[Wri
     return found[last:]
 
 
-def _answer(reply: str, asked: list[Written], question: _PlaceQuestion) -> Answer:
+def _answer(reply: str, asked: list[WrittenPlace], question: _PlaceQuestion) -> Answer:
     span = asked[0].start, asked[-1].end
     stated = reply[slice(*span)]
     spelling = asked[0].spelling
@@ -204,7 +204,7 @@ def _to_places(kept: Sequence[_ReadPlace], question: _PlaceQuestion) -> Places:
     )
 
 
-def _all_small(asked: Sequence[Written], question: _PlaceQuestion) -> bool:
+def _all_small(asked: Sequence[WrittenPlace], question: _PlaceQuestion) -> bool:
     """Whether the numbers are fractions, perhaps a little beyond the picture, and the space has larger ones."""
     if question.shape == "span" or question.space.unit == "fractions":
         return False
@@ -213,7 +213,7 @@ def _all_small(asked: Sequence[Written], question: _PlaceQuestion) -> bool:
     return small and any(one.decimals for one in asked)
 
 
-def _read(one: Written, question: _PlaceQuestion) -> _ReadPlace:
+def _read(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
     """One place in pixels or seconds, or what is wrong with it."""
     if not all(map(math.isfinite, one.numbers)):
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, no finite number")
@@ -241,7 +241,7 @@ def _read(one: Written, question: _PlaceQuestion) -> _ReadPlace:
     return _ReadPlace(one, box, outside, one.spelling)
 
 
-def _other_space(one: Written, numbers: Sequence[float], question: _PlaceQuestion) -> Misplacement | None:
+def _other_space(one: WrittenPlace, numbers: Sequence[float], question: _PlaceQuestion) -> Misplacement | None:
     """`other_space` for numbers that cannot be in the declared space, `outside` for those beyond its
     limit that fit no other."""
     space, pixels = question.space, question.space.unit in ("pixels", "sent-pixels")
@@ -283,7 +283,7 @@ def _outside(box: Box, question: _PlaceQuestion) -> Misplacement | None:
     return None if inside else "outside"
 
 
-def _read_span(one: Written, question: _PlaceQuestion) -> _ReadPlace:
+def _read_span(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
     duration = question.extent[0] if question.extent else None
     seconds = Span(*one.numbers)
     if one.mark not in ("", "seconds"):

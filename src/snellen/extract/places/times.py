@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.extract.places.written import Written
+from snellen.extract.places.written import WrittenPlace
 
 _TIME = re.compile(
     r"(?:(?<![a-z0-9_.:])|(?<=\d[mh])|(?<=[分钟时]))(?:(?P<frame>frames?\s?(?:no\.|number|#)?\s?)?"
@@ -37,7 +37,7 @@ class _Time(NamedTuple):
     scale: float
 
 
-def find_spans(text: str) -> list[Written]:
+def find_spans(text: str) -> list[WrittenPlace]:
     """The spans of a text, each two times that a dash, a word, or the brackets around them connect; two
     times alone are a span, too."""
     times = list(_find_times(text))
@@ -86,7 +86,7 @@ def _time(match: re.Match[str]) -> _Time:
     return _Time(value * scale, *match.span(), "seconds", scale)
 
 
-def _pair(text: str, times: list[_Time]) -> Iterator[Written]:
+def _pair(text: str, times: list[_Time]) -> Iterator[WrittenPlace]:
     index = 0
     while index + 1 < len(times):
         span = _join_times(text, times[index], times[index + 1])
@@ -95,7 +95,7 @@ def _pair(text: str, times: list[_Time]) -> Iterator[Written]:
         index += 1 if span is None else 2
 
 
-def _join_times(text: str, one: _Time, other: _Time) -> Written | None:
+def _join_times(text: str, one: _Time, other: _Time) -> WrittenPlace | None:
     """The span of two times, if the text between them or around them says that they are one."""
     if other.start - one.end > _MAX_GAP:
         return None
@@ -112,9 +112,9 @@ def _join_times(text: str, one: _Time, other: _Time) -> Written | None:
     return _span(one, other) if _END.search(gap) else None
 
 
-def _span(one: _Time, other: _Time, spelling: str = "times", structured: bool = True) -> Written:
+def _span(one: _Time, other: _Time, spelling: str = "times", structured: bool = True) -> WrittenPlace:
     """The first time has the unit of the second if it states none."""
     start = one.value * (other.scale or 1.0) if not one.kind else one.value
     end = other.value
     place = min(one.start, other.start), max(one.end, other.end)
-    return Written((start, end), *place, spelling, structured, mark=other.kind or one.kind)
+    return WrittenPlace((start, end), *place, spelling, structured, mark=other.kind or one.kind)

@@ -14,7 +14,7 @@ _ITEM = re.compile(rf"[\"']?({NUMBER})[ ]?(%|px|pixels?|°)?[\"']?", re.IGNORECA
 _SPLIT = re.compile(r"[,;\s]+(?!%|px|pixel)", re.IGNORECASE)
 
 
-class Written(NamedTuple):
+class WrittenPlace(NamedTuple):
     """A place as a reply writes it, at [start, end) of the reply."""
 
     numbers: tuple[float, ...]
