@@ -125,6 +125,14 @@ def test_a_point_on_an_edge_is_inside_for_all_that_fractions_cost() -> None:
     assert holds_point(Mask(100, 100, (2900, 100, 7000)), pixel)
 
 
+def test_points_in_a_mask_are_those_of_its_pixels() -> None:
+    pixels = np.array([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 0]], dtype=bool)
+    for shown in (pixels, ~pixels, pixels | True, pixels & False):
+        mask = mask_of_pixels(shown)
+        held = [[holds_point(mask, Point(x + 0.5, y)) for x in range(4)] for y in range(3)]
+        assert held == shown.tolist()
+
+
 def test_polygons_as_pixels_are_those_whose_centres_they_hold() -> None:
     draw = Random(3)
     for _ in range(20):

@@ -9,8 +9,9 @@ centres they hold, by the even-odd rule.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from snellen.core.arrays import Bools, np
 from snellen.core.errors import DataError
@@ -65,11 +66,10 @@ def holds_point(place: SinglePlace, point: Point) -> bool:
         place = Box(*(round(edge, DIGITS) for edge in place))
         return place.left <= point.x <= place.right and place.top <= point.y <= place.bottom
     if isinstance(place, Mask):
-        pixels = pixels_of_mask(place)
         inside = 0 <= point.x <= place.width and 0 <= point.y <= place.height
         # The right and lower edge of the picture belong to its last pixels.
         column, row = min(int(point.x), place.width - 1), min(int(point.y), place.height - 1)
-        return inside and bool(pixels[row, column])
+        return inside and bisect_right(list(accumulate(place.runs)), column * place.height + row) % 2 == 1
     return not isinstance(place, Point | Span) and _is_in_polygon(place, point)
 
 
