@@ -91,7 +91,7 @@ class Places(Struct, frozen=True, gc=False, omit_defaults=True):
     labels: tuple[str, ...] = ()
     """A label for each place, in their order; empty if there are none."""
     scores: tuple[float, ...] = ()
-    """A confidence for each place, in their order; empty if the reply states none."""
+    """A confidence for each place, in their order; empty unless the reply states all of them."""
     extent: tuple[float, ...] = ()
     """What the places are in: width and height of the picture in pixels, or the duration of the video
     in seconds; empty if unknown."""
