@@ -67,6 +67,13 @@ def test_thirds_are_of_the_centre() -> None:
     assert [*groups["down"]] == ["upper third", "middle third", "lower third"]
 
 
+def test_the_centre_of_a_mask_is_that_of_its_pixels() -> None:
+    columns = Mask(6, 1, (1, 2, 3))
+    first = Mask(6, 1, (0, 1, 5))
+    groups = groups_of(*(record(Places(masks=(mask,), extent=(6, 1))) for mask in (columns, first)))
+    assert groups["across"] == {"left third": (100.0, 1), "middle third": (100.0, 1)}
+
+
 def test_quarters_of_the_part_of_the_picture() -> None:
     groups = groups_of(*(record(box(0, 0, 30 * side, 30), float(side < 3)) for side in range(1, 5)))
     assert groups["part of the picture"] == {

@@ -116,6 +116,41 @@ def test_examples_are_written_in_the_space_and_form_that_is_asked_for(tmp_path: 
     assert "as [y, x]; x and y run from 0 to 1000" in request.text()
 
 
+def test_the_size_that_counts_is_that_of_the_own_picture_behind_examples(tmp_path: Path) -> None:
+    rows: Rows = []
+    for number, side in enumerate((100, 200)):
+        (tmp_path / f"{number}.jpg").write_bytes(picture((side, side)))
+        rows.append({"question": "Where?", "bbox": "[10, 20, 60, 70]", "image_path": f"{number}.jpg"})
+    options = {"coordinates": "sent-pixels", "shots": "1", "shots_from": "aside"}
+    benchmark = open_benchmark(written(tmp_path / "boxes.csv", rows), Variant(options=options))
+    (asked,) = samples_of(benchmark)
+    side = asked.extent[0]
+    own, example = (int(side) // 2,) * 2, (10, 10)
+    (record,) = answer_samples(benchmark, [asked], lambda *_: Generated("[5, 10, 30, 35]", image_sizes=(example, own)))
+    assert record.score == 1
+
+
+def test_a_table_with_an_empty_list_asks_for_any_number_of_places(tmp_path: Path) -> None:
+    benchmark = open_benchmark(written(tmp_path / "boxes.csv", [BOXES[0], {**BOXES[1], "bbox": "[]"}]))
+    assert benchmark.headline == "f1@0.5"
+    assert [record.score for record in answered(benchmark, "[[0.1, 0.1, 0.6, 0.35]]", "[]")] == [1, 1]
+
+
+@pytest.mark.parametrize("cell", ["[[0, 0, 1, 1], [5, 5, 9, 9]]", "[]"])
+def test_several_places_behind_the_rows_that_are_looked_at_are_refused(tmp_path: Path, cell: str) -> None:
+    rows: Rows = [{**BOXES[0], "id": number} for number in range(1000)]
+    benchmark = open_benchmark(written(tmp_path / "boxes.csv", [*rows, {**BOXES[1], "bbox": cell}]))
+    with pytest.raises(DataError, match=r"row 1001: it has \d gold places"):
+        samples_of(benchmark)
+
+
+def test_a_mask_of_another_size_than_the_picture_is_refused(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Where?", "mask": '{"size": [4, 4], "counts": [8, 8]}', "width": 8, "height": 4}]
+    benchmark = open_benchmark(described(tmp_path, 'shape = "point"\ngold_shape = "mask"', rows))
+    with pytest.raises(DataError, match="a mask of 4x4 pixels is of no picture of 8x4 pixels"):
+        samples_of(benchmark)
+
+
 def test_a_conclusion_is_read_behind_the_steps(tmp_path: Path) -> None:
     path = written(tmp_path / "boxes.csv", BOXES[:1])
     benchmark = open_benchmark(path, Variant(options={"cot": "on"}))
@@ -215,6 +250,7 @@ def test_a_broken_gold_place_is_named_with_row_and_column(tmp_path: Path, cell: 
         ('coordinates = "metres"', "no coordinate space"),
         ('gold_space = "sent-pixels"', "data know no model"),
         ("count = -1", "count is -1"),
+        ('nothing = { kind = "none" }', "count asks for 1; expected 0"),
         ('shape = "point"\ngold_shape = "point"\nmetric = "inside"', "inside needs gold boxes"),
         ('parse = { snellen = "x.y" }', "for the rules of other tools"),
         ("colour = 1", "unknown field"),

@@ -3,17 +3,21 @@ which it is asked for and read."""
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from PIL import Image
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.places.screenspot import add_extent, grade_inset, to_common_layout
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
+from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.output import Generated
 from snellen.core.place import Box, Places, Point, load_places
 from snellen.core.record import Record
 from snellen.core.request import Generate
-from snellen.core.sample import Row, Sample
+from snellen.core.sample import MediaRef, Row, Sample
 from snellen.scoring.places.metrics import inside
 
 GOLD = Places(boxes=(Box(20, 10, 60, 30),), extent=(200, 100))
@@ -32,6 +36,15 @@ def test_every_form_of_a_box_is_the_same_gold(bbox: str, pro: bool) -> None:
     gold = load_places(cells["answer"])
     assert gold.boxes[0] == pytest.approx(GOLD.boxes[0])
     assert add_extent(Sample("1", "place", "?", gold=(cells["answer"],)), row()).extent == (200, 100)
+
+
+def test_a_picture_that_is_turned_has_its_upright_size() -> None:
+    exif, buffer = Image.Exif(), io.BytesIO()
+    exif[0x0112] = 6
+    Image.new("RGB", (40, 30)).save(buffer, "JPEG", exif=exif)
+    data = buffer.getvalue()
+    turned = Row(0, {"bbox": "[1, 1, 20, 38]"}, (MediaRef(digest_bytes(data), InlineSource(data)),))
+    assert load_places(to_common_layout(turned, pro=True).cells["answer"]).extent == (30, 40)
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.errors import DataError
 from snellen.core.output import Answer, Misplaced, ParsedAnswer, Truncated, Unparsed
 from snellen.core.place import load_places
 from snellen.core.sample import Sample
 from snellen.extract.places.read import parse_places
-from snellen.extract.places.times import TimeUnit
 
 DURATION = 90.0
 
 
-def read(
-    text: str, unit: TimeUnit = "seconds", count: int | None = 1, extent: tuple[float, ...] = (DURATION,)
-) -> Answer:
+def read(text: str, count: int | None = 1, extent: tuple[float, ...] = (DURATION,)) -> Answer:
     sample = Sample("1", "place", "When?", extent=extent)
-    return parse_places(text, "stop", sample, shape="span", count=count, time_unit=unit, frames_per_second=2.0)
+    return parse_places(text, "stop", sample, shape="span", count=count)
 
 
 ONE = (
@@ -112,38 +108,19 @@ def test_several_spans_with_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "unit", "span"),
+    ("text", "problem"),
     [
-        ("frames 20 to 40", "frames", (10, 20)),
-        ("frame 20 - frame 40", "frames", (10, 20)),
-        ("[20, 40]", "frames", (10, 20)),
-        ("10% - 50%", "percent", (9, 45)),
-        ("[10, 50]", "percent", (9, 45)),
+        ("frames 20 to 40", "other_space"),
+        ("10% - 50%", "other_space"),
+        ("20 - 12 seconds", "malformed_place"),
+        ("nan - 12 seconds", "malformed_place"),
+        ("[80, 120]", "outside"),
+        ("[[1, 2], [3, 4]]", "other_count"),
+        ("[]", "other_count"),
     ],
 )
-def test_declared_unit_is_read(text: str, unit: TimeUnit, span: tuple[float, float]) -> None:
-    answer = read(text, unit)
-    assert isinstance(answer, ParsedAnswer)
-    assert load_places(answer.value).spans == (pytest.approx(span),)
-
-
-@pytest.mark.parametrize(
-    ("text", "unit", "problem"),
-    [
-        ("frames 20 to 40", "seconds", "other_space"),
-        ("10% - 50%", "seconds", "other_space"),
-        ("12 - 20 seconds", "frames", "other_space"),
-        ("0:12 - 0:20", "percent", "other_space"),
-        ("200 - 300", "percent", "other_space"),
-        ("20 - 12 seconds", "seconds", "malformed_place"),
-        ("nan - 12 seconds", "seconds", "malformed_place"),
-        ("[80, 120]", "seconds", "outside"),
-        ("[[1, 2], [3, 4]]", "seconds", "other_count"),
-        ("[]", "seconds", "other_count"),
-    ],
-)
-def test_other_outcomes(text: str, unit: TimeUnit, problem: str) -> None:
-    answer = read(text, unit)
+def test_other_outcomes(text: str, problem: str) -> None:
+    answer = read(text)
     assert isinstance(answer, Misplaced), answer
     assert answer.problem == problem
 
@@ -163,9 +140,5 @@ def test_a_second_beyond_the_end_is_allowed() -> None:
     assert isinstance(read("80 - 91.5"), ParsedAnswer)
 
 
-def test_unknown_duration_is_told() -> None:
+def test_without_a_duration_no_span_is_too_late() -> None:
     assert isinstance(read("80 - 5000", extent=()), ParsedAnswer)
-    with pytest.raises(DataError, match="duration"):
-        read("1% - 2%", "percent", extent=())
-    with pytest.raises(DataError, match="frames per second"):
-        parse_places("1 - 2", "stop", Sample("1", "place", "?"), shape="span", time_unit="frames")

@@ -44,6 +44,8 @@ READ_IN_EMPTY = {
 """Scripts that are restated with this fault: an empty reply, and what they make of it."""
 CREDITED = {
     "egoschema lmms-eval": (0, 1),
+    "groundingme official": (1, 1),
+    "groundingme vlmevalkit": (1, 1),
     "longvideobench lmms-eval": (2, 0),
     "mme-realworld official": (1, 1),
     "mme-realworld vlmevalkit": (1, 1),
@@ -54,6 +56,7 @@ CREDITED = {
     "mvtamperbench vlmevalkit": (5, 5),
     "nextqa lmms-eval": (0, 1),
     "omnispatial official": (1, 1),
+    "pixmo-points official": (1, 1),
     "pope official": (2, 2),
     "treebench vlmevalkit": (1, 1),
     "tvbench official": (3, 3),

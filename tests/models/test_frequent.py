@@ -112,3 +112,5 @@ def test_places_have_their_median_in_the_space_that_is_asked_for() -> None:
     points = [Places(points=(Point(x, 5),), extent=(10, 10)) for x in (1, 2, 9)]
     samples = [place_sample(str(number), gold, space="pixels") for number, gold in enumerate(points)]
     assert replies_to(samples) == ["[2,5]"] * 3
+    nothing = place_sample("nothing", Places(extent=(10, 10)), space="pixels")
+    assert replies_to([*samples, nothing]) == ["[2,5]"] * 4

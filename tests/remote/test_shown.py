@@ -63,6 +63,13 @@ def test_an_output_says_at_which_sizes_pictures_were_sent(server: StandIn) -> No
     assert sizes(server, "", picture(kind="BMP", size=(100, 50)), "?") == ()
 
 
+def test_a_picture_that_is_sent_turned_has_its_upright_size(server: StandIn) -> None:
+    exif, out = Image.Exif(), io.BytesIO()
+    exif[0x0112] = 6
+    Image.new("RGB", (30, 20)).save(out, "JPEG", exif=exif)
+    assert sizes(server, ":image_size=32", picture(size=(100, 50)), out.getvalue(), "?") == ((32, 16), (20, 30))
+
+
 def test_a_place_in_a_picture_as_sent_finds_its_way_back(server: StandIn) -> None:
     """What the server draws into the picture that it received is where it was in the original."""
     image = Image.new("RGB", (1200, 400), "white")

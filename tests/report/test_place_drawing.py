@@ -10,7 +10,7 @@ from place_runs import ATTACK, WIDE, ellipse_mask, place_records
 
 from snellen.core.arrays import np
 from snellen.core.place import Box, Mask, Places, Point, Span
-from snellen.report.mask_outline import mask_box, outline_mask
+from snellen.report.mask_outline import outline_mask
 from snellen.report.place_drawing import PlaceDrawing, draw_places, svg_text
 from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask
 
@@ -75,7 +75,7 @@ def test_the_outline_encloses_exactly_the_pixels_of_a_mask() -> None:
     assert pixels.sum() == sum(mask.runs[1::2])
     assert area(outline_mask(mask)) == pixels.sum()
     rows, columns = np.nonzero(pixels)
-    assert mask_box(mask) == Box(columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+    assert mask.bounds() == Box(columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
 
 
 def area(path: str) -> int:
@@ -97,8 +97,15 @@ def test_a_mask_with_a_hole_and_touching_corners() -> None:
     pixels[1:4, 1:4], pixels[2, 2], pixels[4, 4] = True, False, True
     mask = mask_of_pixels(pixels)
     assert area(outline_mask(mask)) == pixels.sum()
-    assert mask_box(Mask(3, 2, (6,))) == Box(0, 0, 0, 0)
+    assert Mask(3, 2, (6,)).bounds() == Box(0, 0, 0, 0)
     assert outline_mask(Mask(3, 2, (6,))) == ""
+
+
+def test_an_answer_of_points_and_boxes_is_drawn_whole() -> None:
+    answer = Places(points=(Point(1, 2),), boxes=(Box(0, 0, 3, 3),), extent=(10, 10))
+    drawing = drawing_of(Places(boxes=(Box(0, 0, 1, 1),), extent=(10, 10)), answer)
+    assert drawing.text == "gold: box 0, 0 – 1, 1; answer: 2 places: 0, 0 – 3, 3; 1, 2"
+    assert len(parse(drawing).findall(".//title")) == len(answer) + 1
 
 
 def test_outlines_of_large_masks_stay_small() -> None:

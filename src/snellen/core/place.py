@@ -28,12 +28,28 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
+    @property
+    def centre(self) -> Point:
+        return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
+
 
 class Point(NamedTuple):
     """A position, from the left and upper edge."""
 
     x: float
     y: float
+
+
+def box_iou(one: Sequence[float], other: Sequence[float]) -> float:
+    """IoU of two boxes (left, top, right, bottom), 0..1; 0 if they do not overlap, as boxes without
+    an area never do."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    shared = width * height
+    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return shared / (areas - shared)
 
 
 class Span(NamedTuple):
@@ -75,7 +91,7 @@ class Places(Struct, frozen=True, gc=False, omit_defaults=True):
     labels: tuple[str, ...] = ()
     """A label for each place, in their order; empty if there are none."""
     scores: tuple[float, ...] = ()
-    """A confidence for each place, in their order; empty if the reply states none."""
+    """A confidence for each place, in their order; empty unless the reply states all of them."""
     extent: tuple[float, ...] = ()
     """What the places are in: width and height of the picture in pixels, or the duration of the video
     in seconds; empty if unknown."""
@@ -85,7 +101,7 @@ class Places(Struct, frozen=True, gc=False, omit_defaults=True):
         return msgspec.json.encode(self).decode()
 
     def __len__(self) -> int:
-        return len(self.boxes or self.points or self.polygons or self.masks or self.spans)
+        return sum(map(len, (self.boxes, self.points, self.polygons, self.masks, self.spans)))
 
 
 def load_places(text: str) -> Places:
@@ -201,7 +217,9 @@ def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
     written: list[object] = [space.write_box(box, extent, extent) for box in places.boxes]
     written += [space.write_point(point, extent, extent) for point in places.points]
     written += [[space.write_point(point, extent, extent) for point in polygon] for polygon in places.polygons]
-    written += [space.write_point(_point_in(mask), extent, extent) for mask in places.masks if any(mask.runs[1::2])]
+    written += [
+        space.write_point(_point_in_mask(mask), extent, extent) for mask in places.masks if any(mask.runs[1::2])
+    ]
     written += places.spans
     if not exact:
         digits = 1 if places.spans else _DIGITS.get(space.unit, 0)
@@ -213,7 +231,7 @@ def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
     return msgspec.json.encode(written[0] if alone else written).decode()
 
 
-def _point_in(mask: Mask) -> Point:
+def _point_in_mask(mask: Mask) -> Point:
     """The middle of the longest run of a mask, in which a pixel is: what a reply can name of it."""
     longest = max(range(1, len(mask.runs), 2), key=lambda number: mask.runs[number])
     x, y = divmod(sum(mask.runs[:longest]) + mask.runs[longest] // 2, mask.height)
@@ -227,19 +245,11 @@ def _round_numbers(place: object, digits: int) -> object:
 
 
 def points_in(places: Places) -> Places:
-    """A point in each of the boxes, polygons and masks; other places as they are."""
-    points = [Point((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in places.boxes]
-    points += [_point_in_polygon(polygon) for polygon in places.polygons]
-    points += map(_point_in_mask, places.masks)
+    """A point in each of the boxes, polygons and masks that have a pixel; other places as they are."""
+    points = [box.centre for box in places.boxes]
+    points += map(_point_in_polygon, places.polygons)
+    points += [_point_in_mask(mask) for mask in places.masks if any(mask.runs[1::2])]
     return msgspec.structs.replace(places, boxes=(), polygons=(), masks=(), points=(*places.points, *points))
-
-
-def _point_in_mask(mask: Mask) -> Point:
-    """The middle of the longest run inside."""
-    ends = list(accumulate(mask.runs))
-    length, end = max(zip(mask.runs[1::2], ends[1::2], strict=True), default=(0, 0))
-    column, row = divmod(end - length + length // 2, mask.height)
-    return Point(column + 0.5, row + 0.5)
 
 
 def _point_in_polygon(polygon: Sequence[Point]) -> Point:

@@ -34,7 +34,8 @@ def places_text(places: Places) -> str:
         return "no place"
     labels = places.labels if len(places.labels) == len(named) else ("",) * len(named)
     texts = [f"{text} ({label})" if label else text for (_, text), label in zip(named, labels, strict=True)]
-    noun = named[0][0]
+    nouns = {noun for noun, _ in named}
+    noun = nouns.pop() if len(nouns) == 1 else "place"
     if len(texts) == 1:
         return f"{noun} {texts[0]}"
     more = f"; and {len(texts) - _MOST} more" if len(texts) > _MOST else ""
@@ -43,15 +44,13 @@ def places_text(places: Places) -> str:
 
 def each_place(places: Places) -> list[tuple[str, str]]:
     """The name of the shape and the numbers of each place, in their order."""
-    if places.boxes:
-        return [("box", f"{_pair(*box[:2])} – {_pair(*box[2:])}") for box in places.boxes]
-    if places.points:
-        return [("point", _pair(*point)) for point in places.points]
-    if places.polygons:
-        return [("polygon", _polygon(polygon)) for polygon in places.polygons]
-    if places.masks:
-        return [("mask", _mask(mask)) for mask in places.masks]
-    return [("span", f"{number_text(span.start)} – {number_text(span.end)} s") for span in places.spans]
+    return [
+        *(("box", f"{_pair(*box[:2])} – {_pair(*box[2:])}") for box in places.boxes),
+        *(("point", _pair(*point)) for point in places.points),
+        *(("polygon", _polygon(polygon)) for polygon in places.polygons),
+        *(("mask", _mask(mask)) for mask in places.masks),
+        *(("span", f"{number_text(span.start)} – {number_text(span.end)} s") for span in places.spans),
+    ]
 
 
 def number_text(value: float) -> str:

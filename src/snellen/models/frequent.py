@@ -104,12 +104,9 @@ def _median_places(members: Sequence[Sample]) -> dict[str, str]:
     fractions = [_fractions(places) for places in gold if len(places) and places.extent]
     if not fractions:
         return {}
-    is_point = all(places.points for places in gold)
     middle = [median(edge) for edge in zip(*fractions, strict=True)]
     return {
-        one.id: one.written_gold(_place_of(middle, one.extent, is_point).text(), exact=False)
-        for one in members
-        if one.extent
+        one.id: one.written_gold(_place_of(middle, one.extent).text(), exact=False) for one in members if one.extent
     }
 
 
@@ -125,13 +122,15 @@ def _fractions(places: Places) -> list[float]:
     return [edge / side for edge, side in zip(edges, cycle(places.extent), strict=False)]
 
 
-def _place_of(fractions: Sequence[float], extent: Sequence[float], is_point: bool) -> Places:
+def _place_of(fractions: Sequence[float], extent: Sequence[float]) -> Places:
     """The place with these edges in a picture or a video of a size."""
     edges = [fraction * side for fraction, side in zip(fractions, cycle(extent), strict=False)]
     size = tuple(extent)
     if len(size) == 1:
         return Places(spans=(Span(*edges),), extent=size)
-    return Places(points=(Point(*edges),), extent=size) if is_point else Places(boxes=(Box(*edges),), extent=size)
+    return (
+        Places(points=(Point(*edges),), extent=size) if len(edges) == 2 else Places(boxes=(Box(*edges),), extent=size)
+    )
 
 
 def open_frequent(name: str, options: Mapping[str, str]) -> Frequent:

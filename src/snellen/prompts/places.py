@@ -26,11 +26,6 @@ _UNITS = {
     "thousandths": "x and y run from 0 to 1000 over the picture's width and height",
     "bins": "x and y run from 0 to 1023 over the picture's width and height",
 }
-_TIMES = {
-    "seconds": "times are in seconds",
-    "frames": "times are numbers of frames",
-    "percent": "times are percent of the video's duration",
-}
 _NAMES: dict[PlaceShape, str] = {"box": "the bounding box", "point": "the point", "span": "the span of time"}
 _PLURALS: dict[PlaceShape, str] = {"box": "bounding boxes", "point": "points", "span": "spans of time"}
 
@@ -44,11 +39,11 @@ def place_instruction(
     shape: PlaceShape, count: int | None = 1, coordinates: str = "pixels", *, labels: bool = False
 ) -> str:
     """How a place is to be answered: its form, how many (None for any number) and the coordinate space,
-    by its name; for spans of time the unit, by its name. With `labels` several boxes or points are to
+    by its name; spans of time are in seconds. With `labels` several boxes or points are to
     be named, as JSON objects. Raises UsageError for an unknown space.
     """
     if shape == "span":
-        form, explained = "[start, end]", f"; {_TIMES.get(coordinates, _TIMES['seconds'])}"
+        form, explained = "[start, end]", "; times are in seconds"
     else:
         space = parse_space(coordinates)
         names = _NUMBERS[space.form, space.order] if shape == "box" else tuple(space.order)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from snellen.core.arrays import np
-from snellen.core.place import Box, Mask
+from snellen.core.place import Mask
 from snellen.scoring.places.masks import pixels_of_mask
 
 _MAX_SIDE = 512
@@ -16,15 +16,6 @@ _SIDES = ((-1, 0, (0, 0), (1, 0)), (0, 1, (1, 0), (0, 1)), (1, 0, (1, 1), (-1, 0
 the edge begins, with the step to its end. All edges lead clockwise around the pixel."""
 
 _Corner = tuple[int, int]
-
-
-def mask_box(mask: Mask) -> Box:
-    """The box around the pixels of a mask; of an empty one a box without size. Raises DataError."""
-    pixels = pixels_of_mask(mask)
-    rows, columns = np.flatnonzero(pixels.any(1)), np.flatnonzero(pixels.any(0))
-    if not len(rows):
-        return Box(0, 0, 0, 0)
-    return Box(*map(float, (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1)))
 
 
 def outline_mask(mask: Mask) -> str:

@@ -19,7 +19,7 @@ from snellen.core.errors import DataError
 from snellen.core.place import Box, Places, Point, Span, load_places
 from snellen.core.place_text import each_place, number_text, places_text
 from snellen.core.terminal_text import shorten
-from snellen.report.mask_outline import mask_box, outline_mask
+from snellen.report.mask_outline import outline_mask
 from snellen.scoring.places.overlap import region_iou
 
 Element = list[Any]
@@ -161,11 +161,11 @@ def _point_shape(point: Point, side: str, size: float) -> Element:
 def _boxes(places: Places, radius: float = 0.0) -> list[Box]:
     """A box around each place, `radius` pixels away from a point."""
     dots = (Box(x - radius, y - radius, x + radius, y + radius) for x, y in places.points)
-    around = [*places.boxes, *dots, *map(mask_box, places.masks)]
+    around = [*places.boxes, *dots]
     for polygon in places.polygons:
         across, down = zip(*(polygon or (Point(0, 0),)), strict=True)
         around.append(Box(min(across), min(down), max(across), max(down)))
-    return around
+    return [*around, *(mask.bounds() for mask in places.masks)]
 
 
 def _bounds(sides: Iterable[Places]) -> tuple[float, ...]:

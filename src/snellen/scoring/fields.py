@@ -169,7 +169,11 @@ def _join(path: str, name: str) -> str:
 
 
 _SPACE = re.compile(r"\s+")
-_CURRENCY = r"[$€£¥₹₩%]|[A-Z]{3}|RM|Rp|Rs|kr"
+# Not any three letters: "INV 123" is no amount.
+_CURRENCY = (
+    r"[$€£¥₹₩%]|RM|Rp|Rs|kr|AED|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|IDR|ILS|INR|JPY|KRW|MXN|MYR|NOK|NZD|PHP"
+    r"|PLN|RMB|RUB|SAR|SEK|SGD|THB|TRY|TWD|USD|VND|ZAR"
+)
 _NUMBER = re.compile(
     rf"(?P<before>{_CURRENCY})?\.?\s*(?P<sign>[-+−]?)\s*"
     rf"(?P<digits>\d+(?:[.,'\u00a0\u202f ]\d+)*)\s*(?P<after>{_CURRENCY})?"

@@ -13,11 +13,11 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from snellen.core.errors import DataError, UnknownName
-from snellen.core.place import Box, Mask, Places, Point, Span
+from snellen.core.place import Box, Mask, Places, Point, Span, box_iou, parse_space
 from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask, pixels_of_polygons, runs_of_text
 from snellen.scoring.places.matching import count_pairs
 from snellen.scoring.places.metrics import grade_places, place_metric
-from snellen.scoring.places.overlap import area_of, box_iou, holds_point, region_iou
+from snellen.scoring.places.overlap import area_of, holds_point, region_iou
 from snellen.scoring.places.run_metrics import is_run_metric, metric_of_one
 
 MASKS = json.loads((Path(__file__).parent / "coco_verdicts.json").read_text())["masks"]
@@ -116,6 +116,23 @@ def test_points_in_places(place: Box, point: tuple[float, float], expected: bool
     assert holds_point(place, Point(*point)) is expected
 
 
+def test_a_point_on_an_edge_is_inside_for_all_that_fractions_cost() -> None:
+    extent = (100.0, 100.0)
+    edge, pixel = (parse_space("fractions").read_point((x, 0.05), extent) for x in (0.07, 0.29))
+    assert edge.x > 7
+    assert pixel.x < 29
+    assert holds_point(Box(0, 0, 7, 7), edge)
+    assert holds_point(Mask(100, 100, (2900, 100, 7000)), pixel)
+
+
+def test_points_in_a_mask_are_those_of_its_pixels() -> None:
+    pixels = np.array([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 0]], dtype=bool)
+    for shown in (pixels, ~pixels, pixels | True, pixels & False):
+        mask = mask_of_pixels(shown)
+        held = [[holds_point(mask, Point(x + 0.5, y)) for x in range(4)] for y in range(3)]
+        assert held == shown.tolist()
+
+
 def test_polygons_as_pixels_are_those_whose_centres_they_hold() -> None:
     draw = Random(3)
     for _ in range(20):
@@ -197,6 +214,14 @@ def test_named_metrics(name: str, predicted: Places, gold: Places, expected: flo
 def test_the_best_of_several_gold_answers_counts() -> None:
     golds = [boxes((50, 50, 60, 60)).text(), boxes((0, 0, 10, 10)).text()]
     assert grade_places(place_metric("iou"), boxes((0, 0, 10, 10)).text(), golds) == 1
+
+
+@pytest.mark.parametrize("name", ["iou", "iou@0.5", "r1@0.5", "closeness", "f1@0.5", "inside", "count"])
+def test_where_nothing_is_there_a_reply_without_places_is_right(name: str) -> None:
+    nothing = Places(extent=(10, 10)).text()
+    assert grade_places(place_metric(name), nothing, [nothing]) == 1
+    for said in (boxes((0, 0, 1, 1)), Places(points=(Point(1, 1),))):
+        assert grade_places(place_metric(name), said.text(), [nothing]) == 0
 
 
 @pytest.mark.parametrize("name", ["iou@2", "iou@", "f1", "accuracy", "r0@0.5", "map@0.5"])

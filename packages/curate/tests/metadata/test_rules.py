@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.scoring.places.overlap import box_iou
+from snellen.core.place import box_iou
 from snellen_curate.metadata.distractors import OptionFilter, choose_options
 from snellen_curate.metadata.draw import (
     AnswerFrequencies,

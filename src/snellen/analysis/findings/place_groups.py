@@ -17,6 +17,7 @@ from snellen.core.place_text import number_text
 from snellen.core.sample import Kind
 from snellen.core.summary import Metric
 from snellen.scoring.accuracy import cluster_samples, mean_metric
+from snellen.scoring.places.masks import pixels_of_mask
 from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder
 
@@ -116,19 +117,19 @@ def _load_gold(gold: Sequence[str]) -> Places:
 
 
 def _labels(gold: Places, cuts: Sequence[float]) -> _Labels:
-    frames = list(_frames(gold))
+    geometries = list(_geometries(gold))
     is_time = len(gold.extent) == 1
-    area = sum(frame.area for frame in frames) / len(frames) if frames else 0.0
+    area = sum(one.area for one in geometries) / len(geometries) if geometries else 0.0
     # Points have no size.
     if area and not is_time:
         yield "size", next(label for most, label in _SIZES if area < most)
     if part := _part(gold):
         yield f"part of the {'video' if is_time else 'picture'}", _quarter(part, cuts)
-    if len(frames) == 1 and is_time:
-        yield _third("time", frames[0].x / gold.extent[0])
-    elif len(frames) == 1 and gold.extent:
-        yield _third("across", frames[0].x / gold.extent[0])
-        yield _third("down", frames[0].y / gold.extent[1])
+    if len(geometries) == 1 and is_time:
+        yield _third("time", geometries[0].x / gold.extent[0])
+    elif len(geometries) == 1 and gold.extent:
+        yield _third("across", geometries[0].x / gold.extent[0])
+        yield _third("down", geometries[0].y / gold.extent[1])
     counts = _ORDERS["places asked for"]
     yield "places asked for", counts[min(len(gold), len(counts) - 1)]
     for label in set(gold.labels):
@@ -137,10 +138,10 @@ def _labels(gold: Places, cuts: Sequence[float]) -> _Labels:
 
 def _part(gold: Places) -> float:
     """The mean part of the picture, or of the video, that a place takes, 0..1; 0 if unknown."""
-    frames = list(_frames(gold))
-    if not frames or not gold.extent:
+    geometries = list(_geometries(gold))
+    if not geometries or not gold.extent:
         return 0.0
-    return sum(frame.area for frame in frames) / len(frames) / float(np.prod(gold.extent))
+    return sum(one.area for one in geometries) / len(geometries) / float(np.prod(gold.extent))
 
 
 def _third(title: str, share: float) -> tuple[str, str]:
@@ -159,7 +160,7 @@ def _quarter(part: float, cuts: Sequence[float]) -> str:
     return f"quarter {number + 1}, {names[number]}"
 
 
-def _frames(places: Places) -> Iterator[_PlaceGeometry]:
+def _geometries(places: Places) -> Iterator[_PlaceGeometry]:
     for left, top, right, bottom in places.boxes:
         yield _PlaceGeometry((right - left) * (bottom - top), (left + right) / 2, (top + bottom) / 2)
     for x, y in places.points:
@@ -171,7 +172,6 @@ def _frames(places: Places) -> Iterator[_PlaceGeometry]:
         doubled = across @ np.roll(down, -1) - down @ np.roll(across, -1)
         yield _PlaceGeometry(abs(float(doubled)) / 2, float(across.mean()), float(down.mean()))
     for mask in places.masks:
-        inside = np.flatnonzero(np.repeat(np.arange(len(mask.runs)) % 2 == 1, mask.runs))
-        if len(inside):
-            columns, rows = np.divmod(inside, mask.height)
-            yield _PlaceGeometry(float(len(inside)), float(columns.mean()), float(rows.mean()))
+        rows, columns = np.nonzero(pixels_of_mask(mask))
+        if len(rows):
+            yield _PlaceGeometry(float(len(rows)), float(columns.mean()) + 0.5, float(rows.mean()) + 0.5)

@@ -51,24 +51,28 @@ def own_places(columns: Sequence[str], rows: Iterable[Row]) -> OwnPlaces | None:
     shape = _shape_of(asked[0])
     assert shape is not None
     gold = held[1] if held is not None else shape
-    several = any(count_places(cell, gold) > 1 for row in asked if (cell := _gold_cell(row, held)))
+    # In a row with an empty list nothing is there, which a question for one place cannot say.
+    several = any(count_places(cell, gold) not in (1, None) for row in asked if (cell := _gold_cell(row, held)))
     labelled = "labels" in columns and shape != "span"
     several = several or labelled
-    metric = f"f1@{0.95 if shape == gold == 'point' else 0.5}" if several else ""
+    # Points in boxes, polygons or masks are graded by the share of them that lie inside.
+    is_inside = shape == "point" and gold != "point"
+    metric = f"f1@{0.95 if shape == 'point' else 0.5}" if several and not is_inside else ""
     rules = PlaceRules(
         shape=shape,
         count=0 if several else 1,
         gold=held[0] if held is not None else "",
         gold_shape=gold,
         labelled=labelled,
-        metric="" if shape == "point" != gold else metric,
+        metric=metric,
     )
     return OwnPlaces(rules, is_whole or gold_column(columns) is None)
 
 
 def mark_place(rules: PlaceRules) -> Callable[[Row], Row]:
     """Marks rows that ask for places as being of that kind, with their gold answer in the usual
-    column. Raises DataError for a row that asks for another shape than the others."""
+    column. Raises DataError for a row that asks for another shape or number of places than the others."""
+    from snellen.benchmarks.declaration.place_golds import count_places
 
     def mark(row: Row) -> Row:
         shape = _shape_of(row)
@@ -77,6 +81,13 @@ def mark_place(rules: PlaceRules) -> Callable[[Row], Row]:
         if shape != rules.shape:
             raise DataError(
                 f"it asks for a {shape}, and rows before it for a {rules.shape}; put each shape into a table of its own"
+            )
+        gold = row.cells.get(rules.gold or gold_column(row.cells) or "")
+        count = count_places(gold, rules.shape_of_gold) if gold and rules.count else None
+        if count not in (rules.count, None):
+            raise DataError(
+                f"it has {count} gold places, and the rows that were looked at for the question have one each; "
+                f"put a row like it among the first {_SEARCHED_ROWS:,}"
             )
         cells = {**row.cells, KIND_COLUMNS[0]: PLACE_TYPE}
         if rules.gold in cells:

@@ -66,12 +66,12 @@ def read_places(
     return found
 
 
-def count_places(cell: str, shape: PlaceShape) -> int:
-    """How many places a cell lists; 0 if it lists none that can be read."""
+def count_places(cell: str, shape: PlaceShape) -> int | None:
+    """How many places a cell lists; None if it cannot be read."""
     try:
         return len(_items(cell, shape))
     except (ValueError, TypeError, IndexError):
-        return 0
+        return None
 
 
 def mask_of_picture(data: bytes) -> Mask:
@@ -164,8 +164,20 @@ def _mask(value: Any) -> Mask:
     return mask
 
 
+def check_masks(places: Places) -> None:
+    """Raise DataError for a mask of another size than the picture, whose pixels are not the picture's."""
+    for mask in places.masks:
+        if len(places.extent) == 2 and (mask.width, mask.height) != places.extent:
+            width, height = places.extent
+            raise DataError(
+                f"a mask of {mask.width}x{mask.height} pixels is of no picture of {width:g}x{height:g} pixels; "
+                "expected one of the picture's size"
+            )
+
+
 def _check_inside(places: Places, cell: str, space: Space) -> None:
     """Raise DataError for places beyond the picture or the video: a sign of another space."""
+    check_masks(places)
     corners = [*places.points, *(point for polygon in places.polygons for point in polygon)]
     corners += [Point(*corner) for box in places.boxes for corner in (box[:2], box[2:])]
     if len(places.extent) == 2:

@@ -123,6 +123,8 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise DataError("[place]: inside needs gold boxes, polygons or masks; expected gold_shape to name one")
         if self.count < 0:
             raise DataError(f"[place]: count is {self.count}; expected a number of places, or 0 for any")
+        if self.nothing and self.count:
+            raise DataError(f"[place]: nothing has rows without a place, and count asks for {self.count}; expected 0")
         if {*self.parse, *self.grade} & {OWN}:
             raise DataError("[place]: parse and grade are for the rules of other tools; leave out snellen")
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline
-from snellen.benchmarks.declaration.place_golds import mask_of_picture, read_places
+from snellen.benchmarks.declaration.place_golds import check_masks, mask_of_picture, read_places
 from snellen.benchmarks.declaration.place_rules import DURATION, SIZE_COLUMNS, SIZE_LISTS, PlaceRules
 from snellen.benchmarks.protocol.flows import GradeFunction, PlaceParser, PlaceScoring
 from snellen.benchmarks.protocol.other_spaces import other_space_notice
@@ -142,7 +142,9 @@ def add_gold(rules: PlaceRules, sample: Sample, row: Row) -> Sample:
         media, mask = tuple(rest), mask_of_picture(last.source.read())
     sample = structs.replace(sample, media=media, extent=_extent(rules, row, media))
     if mask is not None:
-        return structs.replace(sample, gold=(Places(masks=(mask,), extent=sample.extent).text(),))
+        gold = Places(masks=(mask,), extent=sample.extent)
+        check_masks(gold)
+        return structs.replace(sample, gold=(gold.text(),))
     if any(row.cells.get(name.lower()) == cell for name, cell in rules.nothing.items()):
         return structs.replace(sample, gold=(Places(extent=sample.extent).text(),))
     if column is None:
@@ -184,7 +186,8 @@ def _extent(rules: PlaceRules, row: Row, media: Sequence[Any]) -> tuple[float, .
         names = rules.extent or (DURATION,)
         return tuple(_size_cell(row, name) for name in names if name.lower() in row.cells)
     names = rules.extent or SIZE_COLUMNS
-    for name in names if len(names) == 1 else (*SIZE_LISTS,) if not rules.extent else ():
+    lists = SIZE_LISTS if not rules.extent else names if len(names) == 1 else ()
+    for name in lists:
         if name.lower() in row.cells:
             return _size_list(row, name.lower())
     if len(names) == 2 and all(name.lower() in row.cells for name in names):

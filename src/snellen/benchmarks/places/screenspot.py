@@ -37,7 +37,7 @@ from snellen.benchmarks.declaration.video_questions import add_group_mean
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
 from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import DataError, MediaError
-from snellen.core.media import image_size
+from snellen.core.media import upright_size
 from snellen.core.place import Box, Places, load_places, parse_space
 from snellen.core.sample import Row, Sample
 from snellen.prompts.choice import PromptTemplate
@@ -169,7 +169,7 @@ def _size(row: Row) -> tuple[float, float]:
     if not row.media:
         raise DataError("neither a picture nor its size; expected a column image, or img_size with [width, height]")
     try:
-        return image_size(row.media[0].source.read())
+        return upright_size(row.media[0].source.read())
     except MediaError as error:
         raise DataError(f"the picture's size is unknown: {error}") from error
 

@@ -298,7 +298,9 @@ def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: A
         return config.yes_no(output.text, output.stop_reason)
     if sample.kind == "place":
         assert config.place is not None, "a benchmark that asks for places says how these are read"
-        return config.place.parse(output.text, output.stop_reason, sample, output.image_sizes)
+        # Those of few-shot examples stand before the question's own.
+        sizes = output.image_sizes[-len(sample.media) :]
+        return config.place.parse(output.text, output.stop_reason, sample, sizes)
     if sample.kind == "fields":
         return _record_scoring(config).parse(output.text, output.stop_reason)
     form = answer_form(sample.gold) if config.by_meaning and config.open.grade is equals_gold else None

@@ -68,7 +68,9 @@ def _replies(records: Sequence[Record], declared: Space, size: Literal[2, 4], se
             continue
         output, answer = record.passes[0].output, record.passes[0].answer
         gold = load_places(record.gold[0])
-        sent = output.image_sizes[0] if isinstance(output, Generated) and output.image_sizes else gold.extent
+        # Those of few-shot examples stand before the question's own.
+        sizes = output.image_sizes[-len(record.media) :] if isinstance(output, Generated) else ()
+        sent = sizes[0] if sizes else gold.extent
         if len(gold.extent) != 2 or not len(gold):
             continue
         try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from snellen.core.media import InlineSource, digest_bytes
@@ -38,7 +37,7 @@ class MarkedPlace(NamedTuple):
 
     @property
     def centre(self) -> Point:
-        return Point((self.box.left + self.box.right) / 2, (self.box.top + self.box.bottom) / 2)
+        return self.box.centre
 
 
 def draw_questions(limit: int, seed: int, settings: Generation, role: str) -> list[MarkedPlace]:
@@ -82,8 +81,3 @@ def _question(
         to=role,
     )
     return MarkedPlace("box" if asked == "box" else "point", size, box, request)
-
-
-def sizes_of(questions: Sequence[MarkedPlace]) -> list[tuple[int, int]]:
-    """The sizes of the pictures asked about, each once."""
-    return list(dict.fromkeys(question.size for question in questions))

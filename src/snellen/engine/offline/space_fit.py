@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import product
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from snellen.core.place import BoxForm, Order, Point, Space, Unit, parse_space
+from snellen.core.place import Point, Space, all_spaces, parse_space
 from snellen.engine.offline.marked_pictures import MarkedPlace
 
 CERTAIN = 0.99
@@ -188,12 +187,8 @@ def resized_pictures(replies: Sequence[PlaceReply]) -> tuple[ResizedPicture, ...
 
 def _candidates(replies: Sequence[PlaceReply]) -> list[Space]:
     """All spaces, plainest first; pixels as sent only if it is known at which sizes pictures were seen."""
-    units: Sequence[Unit] = [unit for unit in get_args(Unit) if unit != "sent-pixels"]
-    if any(reply.sent for reply in replies):
-        units = [*units, "sent-pixels"]
-    forms: Sequence[BoxForm] = get_args(BoxForm)
-    orders: Sequence[Order] = get_args(Order)
-    return [Space(unit, order, form) for form, order, unit in product(forms, orders, units)]
+    are_known = any(reply.sent for reply in replies)
+    return [space for space in all_spaces() if are_known or space.unit != "sent-pixels"]
 
 
 def _write(space: Space, reply: PlaceReply) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from snellen.core import lazy_re as re
 from snellen.core.place import Unit
-from snellen.extract.places.written import Written, parse_numbers
+from snellen.extract.places.written import WrittenPlace, parse_numbers
 
 _GROUP = re.compile(r"[\[({>]([^\[\](){}<>]*)(?=[\])}<])")
 _WORD = re.compile(r"[\w-]+\Z")
@@ -34,13 +34,13 @@ _RELATIVE: tuple[Unit, ...] = ("fractions", "percent", "thousandths")
 """No model that writes `<box>` does so in pixels."""
 
 
-def find_bracketed(text: str, pairs_are_boxes: bool) -> list[Written]:
+def find_bracketed(text: str, pairs_are_boxes: bool) -> list[WrittenPlace]:
     """Every list of numbers in brackets or tags. Two adjacent pairs are the corners of a box where a
     box is named or `pairs_are_boxes`, unless points are named."""
     return list(_join_corners(text, list(_find_groups(text)), pairs_are_boxes))
 
 
-def _find_groups(text: str) -> Iterator[Written]:
+def _find_groups(text: str) -> Iterator[WrittenPlace]:
     name, quoted, tag, last = "", False, False, 0
     for group in _GROUP.finditer(text):
         opening = group.start()
@@ -54,7 +54,7 @@ def _find_groups(text: str) -> Iterator[Written]:
         if _OTHER_NAME.fullmatch(name) or (len(numbers.values) == 1 and not known):
             continue
         last = group.end() + (text[group.end()] != "<")
-        yield Written(
+        yield WrittenPlace(
             numbers.values,
             start,
             last,
@@ -87,7 +87,7 @@ def _is_place(name: str) -> bool:
     return bool(_BOX_NAME.fullmatch(name) or _POINT_NAME.fullmatch(name))
 
 
-def _join_corners(text: str, groups: list[Written], pairs_are_boxes: bool) -> Iterator[Written]:
+def _join_corners(text: str, groups: list[WrittenPlace], pairs_are_boxes: bool) -> Iterator[WrittenPlace]:
     index = 0
     while index < len(groups):
         one = groups[index]

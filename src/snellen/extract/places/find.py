@@ -8,7 +8,7 @@ from snellen.core import lazy_re as re
 from snellen.extract.places.brackets import find_bracketed
 from snellen.extract.places.named import find_named
 from snellen.extract.places.tags import find_point_tags, find_tokens
-from snellen.extract.places.written import NUMBER, Written, parse_numbers
+from snellen.extract.places.written import NUMBER, WrittenPlace, parse_numbers
 
 _LABEL = re.compile(
     r"[\"'](?:label|name|class|class_name|category|object|object_name|text_content|text|phrase|description|title)[\"']\s*:"
@@ -24,7 +24,7 @@ _LONE_NUMBER = re.compile(rf"(?<![a-z0-9_.])({NUMBER}%?)(?![a-z0-9_%]|\.\d)", re
 _ESCAPE = re.compile(r"\\([\"'/\\])")
 
 
-def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Written]:
+def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[WrittenPlace]:
     """The places of a text in their order, with labels and confidences. Places that a key, a name or
     a tag marks go before numbers in brackets, and these before a text of nothing but a few numbers.
 
@@ -44,7 +44,7 @@ def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Writte
     return with_labels(text, sorted(found, key=lambda one: (one.start, one.end)))
 
 
-def _blank(text: str, found: list[Written]) -> str:
+def _blank(text: str, found: list[WrittenPlace]) -> str:
     """The text with these places blanked out; same length."""
     parts, last = [], 0
     for start, end in sorted({(one.start, one.end) for one in found}):
@@ -53,7 +53,7 @@ def _blank(text: str, found: list[Written]) -> str:
     return "".join([*parts, text[last:]])
 
 
-def _lone_numbers(text: str, counts: tuple[int, ...]) -> list[Written]:
+def _lone_numbers(text: str, counts: tuple[int, ...]) -> list[WrittenPlace]:
     matches = list(_LONE_NUMBER.finditer(text))
     if len(matches) not in counts:
         return []
@@ -62,15 +62,15 @@ def _lone_numbers(text: str, counts: tuple[int, ...]) -> list[Written]:
         return []
     start, end = matches[0].start(), matches[-1].end()
     return [
-        Written(
+        WrittenPlace(
             numbers.values, start, end, "only numbers", structured=False, decimals=numbers.decimals, mark=numbers.mark
         )
     ]
 
 
-def with_labels(text: str, found: list[Written]) -> list[Written]:
+def with_labels(text: str, found: list[WrittenPlace]) -> list[WrittenPlace]:
     """The places with the labels and confidences that stand in the same object or tag."""
-    labelled: list[Written] = []
+    labelled: list[WrittenPlace] = []
     for index, one in enumerate(found):
         after = found[index - 1].end if index else 0
         until = found[index + 1].start if index + 1 < len(found) else len(text)

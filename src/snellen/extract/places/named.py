@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from snellen.core import lazy_re as re
 from snellen.core.place import BoxForm
-from snellen.extract.places.written import NUMBER, Written, parse_numbers
+from snellen.extract.places.written import NUMBER, WrittenPlace, parse_numbers
 
 _ASSIGNED = re.compile(
     r"(?<![a-z0-9_])(?P<name>(?:x|y)[_-]?(?:min|max|cent(?:er|re)|start|end|top_left|bottom_right|[0-3])?|c[xy]|cent(?:er|re)_[xy]"
@@ -39,7 +39,7 @@ _LAYOUTS: tuple[tuple[tuple[str, ...], BoxForm], ...] = (
 )
 
 
-def find_named(text: str) -> Iterator[Written]:
+def find_named(text: str) -> Iterator[WrittenPlace]:
     """Every place whose numbers have names, in the order of the text."""
     found: dict[str, str] = {}
     start = end = 0
@@ -55,13 +55,13 @@ def find_named(text: str) -> Iterator[Written]:
     yield from _place(found, start, end)
 
 
-def _place(found: Mapping[str, str], start: int, end: int) -> Iterator[Written]:
+def _place(found: Mapping[str, str], start: int, end: int) -> Iterator[WrittenPlace]:
     for names, form in _LAYOUTS:
         if all(name in found for name in names):
             numbers = parse_numbers(" ".join(found[name].strip("\"'").replace(" ", "") for name in names))
             if numbers is not None:
                 spelling = f"named {names[0]}"
-                yield Written(
+                yield WrittenPlace(
                     numbers.values,
                     start,
                     end,

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from snellen.core import lazy_re as re
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import UsageError
 from snellen.core.output import Answer, Misplaced, Misplacement, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.core.place import Box, Places, PlaceShape, Point, Space, Span
 from snellen.core.sample import Sample
@@ -36,8 +36,8 @@ from snellen.extract.clean import fold, is_only_thinking
 from snellen.extract.marks import last_mark
 from snellen.extract.open_text import parse_whole, refuses
 from snellen.extract.places.find import find_places, with_labels
-from snellen.extract.places.times import TimeUnit, find_spans, to_seconds
-from snellen.extract.places.written import Written
+from snellen.extract.places.times import find_spans
+from snellen.extract.places.written import WrittenPlace
 
 ReadShape = Literal["box", "point", "span"]
 """The shapes that replies are read for."""
@@ -74,12 +74,10 @@ class _PlaceQuestion:
     space: Space
     extent: Sequence[float]
     sent: Sequence[float]
-    time_unit: TimeUnit
-    frames_per_second: float
 
 
 class _ReadPlace(NamedTuple):
-    written: Written
+    written: WrittenPlace
     read: Box | Point | Span | None
     problem: Misplacement | None
     rule: str
@@ -94,16 +92,14 @@ def parse_places(
     shape: PlaceShape = "box",
     count: int | None = 1,
     space: Space = Space(),  # noqa: B008 - a frozen value
-    time_unit: TimeUnit = "seconds",
-    frames_per_second: float = 0.0,
 ) -> Answer:
     """The text of the `Places` of a reply, in pixels of the original picture or in seconds, with the
     span of the reply that states them.
 
     `count` is how many places the question asks for, None for any number. `sent_sizes` are the sizes
     at which the model saw the pictures; without them it saw the first one in its own size.
-    Boxes and points are read in `space`, spans in `time_unit`. Raises DataError where the space needs
-    a size that the sample does not have.
+    Boxes and points are read in `space`, spans in seconds. Raises DataError where the space needs a
+    size that the sample does not have.
     """
     whole = parse_whole(reply, stop_reason=stop_reason)
     if not isinstance(whole, ParsedAnswer) or whole.span is None:
@@ -113,10 +109,10 @@ def parse_places(
     if shape not in get_args(ReadShape):
         raise UsageError(f"replies are read for {', '.join(get_args(ReadShape))}; got {shape!r}")
     sent = sent_sizes[0] if sent_sizes else sample.extent
-    question = _PlaceQuestion(shape, count, space, sample.extent, sent, time_unit, frames_per_second)
+    question = _PlaceQuestion(shape, count, space, sample.extent, sent)
     start, end = whole.span
     text, marked = fold(reply), False
-    found: list[Written] = []
+    found: list[WrittenPlace] = []
     if mark := last_mark(reply, start, end):
         several_marks = count != 1 and reply[: mark.start].endswith(_BOX_TOKEN)
         found = [] if several_marks else _find(text, mark.start, mark.end, question)
@@ -134,7 +130,7 @@ def parse_places(
     return _answer(reply, _last_answer(text, found, count), question)
 
 
-def _find(text: str, start: int, end: int, question: _PlaceQuestion) -> list[Written]:
+def _find(text: str, start: int, end: int, question: _PlaceQuestion) -> list[WrittenPlace]:
     """The places in text[start:end], at their offsets in the text."""
     part = text[start:end]
     if question.shape == "span":
@@ -161,7 +157,7 @@ def _words(text: str) -> bool:
     return bool(_OBJECT_TEXT.sub("", _REFERENCE.sub("", text)))
 
 
-def _last_answer(text: str, found: list[Written], count: int | None) -> list[Written]:
+def _last_answer(text: str, found: list[WrittenPlace], count: int | None) -> list[WrittenPlace]:
     """The places that count: all, or those of the last answer."""
     if count is None or len(found) == count:
         return found
@@ -175,7 +171,7 @@ def _last_answer(text: str, found: list[Written], count: int | None) -> list[Wri
     return found[last:]
 
 
-def _answer(reply: str, asked: list[Written], question: _PlaceQuestion) -> Answer:
+def _answer(reply: str, asked: list[WrittenPlace], question: _PlaceQuestion) -> Answer:
     span = asked[0].start, asked[-1].end
     stated = reply[slice(*span)]
     spelling = asked[0].spelling
@@ -208,7 +204,7 @@ def _to_places(kept: Sequence[_ReadPlace], question: _PlaceQuestion) -> Places:
     )
 
 
-def _all_small(asked: Sequence[Written], question: _PlaceQuestion) -> bool:
+def _all_small(asked: Sequence[WrittenPlace], question: _PlaceQuestion) -> bool:
     """Whether the numbers are fractions, perhaps a little beyond the picture, and the space has larger ones."""
     if question.shape == "span" or question.space.unit == "fractions":
         return False
@@ -217,7 +213,7 @@ def _all_small(asked: Sequence[Written], question: _PlaceQuestion) -> bool:
     return small and any(one.decimals for one in asked)
 
 
-def _read(one: Written, question: _PlaceQuestion) -> _ReadPlace:
+def _read(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
     """One place in pixels or seconds, or what is wrong with it."""
     if not all(map(math.isfinite, one.numbers)):
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, no finite number")
@@ -241,12 +237,11 @@ def _read(one: Written, question: _PlaceQuestion) -> _ReadPlace:
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, edges in the wrong order")
     outside = _outside(box, question)
     if question.shape == "point":
-        centre = Point((box.left + box.right) / 2, (box.top + box.bottom) / 2)
-        return _ReadPlace(one, centre, outside, f"{one.spelling}, centre of a box")
+        return _ReadPlace(one, box.centre, outside, f"{one.spelling}, centre of a box")
     return _ReadPlace(one, box, outside, one.spelling)
 
 
-def _other_space(one: Written, numbers: Sequence[float], question: _PlaceQuestion) -> Misplacement | None:
+def _other_space(one: WrittenPlace, numbers: Sequence[float], question: _PlaceQuestion) -> Misplacement | None:
     """`other_space` for numbers that cannot be in the declared space, `outside` for those beyond its
     limit that fit no other."""
     space, pixels = question.space, question.space.unit in ("pixels", "sent-pixels")
@@ -288,14 +283,10 @@ def _outside(box: Box, question: _PlaceQuestion) -> Misplacement | None:
     return None if inside else "outside"
 
 
-def _read_span(one: Written, question: _PlaceQuestion) -> _ReadPlace:
+def _read_span(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
     duration = question.extent[0] if question.extent else None
-    if question.time_unit == "percent" and duration is None:
-        raise DataError("spans in percent need the duration of the video, which is unknown")
-    if question.time_unit == "frames" and not question.frames_per_second:
-        raise DataError("spans in frames need the number of frames per second, which is unknown")
-    seconds = to_seconds(one, question.time_unit, duration, question.frames_per_second)
-    if seconds is None:
+    seconds = Span(*one.numbers)
+    if one.mark not in ("", "seconds"):
         return _ReadPlace(one, None, "other_space", one.spelling)
     if seconds.end < seconds.start:
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, ends before it starts")

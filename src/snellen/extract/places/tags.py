@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from snellen.core import lazy_re as re
 from snellen.core.place import Order, Unit
-from snellen.extract.places.written import NUMBER, Written, parse_numbers
+from snellen.extract.places.written import NUMBER, WrittenPlace, parse_numbers
 
 _POINTS = re.compile(r"<(points?|tracks)\s([^<>]*)>([^<>\n]{0,200})", re.IGNORECASE)
 _AXIS = re.compile(rf"\b([xy])(\d*)\s*=\s*[\"']?\s*({NUMBER}%?)", re.IGNORECASE)
@@ -31,12 +31,12 @@ _TOKEN_SPACES: dict[str, tuple[tuple[Unit, ...], Order]] = {
 """What location tokens count in: 1,024 with y first (PaliGemma), 1,000 (Florence-2), 100 (MiniGPT-v2)."""
 
 
-def find_point_tags(text: str) -> Iterator[Written]:
+def find_point_tags(text: str) -> Iterator[WrittenPlace]:
     """The points in the attributes of `<point>` and `<points>` tags."""
     for tag in _POINTS.finditer(text):
         alt = _ALT.search(tag[2])
         label = (alt[1] or alt[2] or "") if alt else tag[3]
-        base = Written((), *tag.span(), f"tag {tag[1].lower()}", label=label.strip())
+        base = WrittenPlace((), *tag.span(), f"tag {tag[1].lower()}", label=label.strip())
         coords = _COORDS.search(tag[2])
         if coords:
             yield from _counted_points(coords[1], base)
@@ -56,7 +56,7 @@ def find_point_tags(text: str) -> Iterator[Written]:
                     )
 
 
-def _counted_points(coords: str, base: Written) -> Iterator[Written]:
+def _counted_points(coords: str, base: WrittenPlace) -> Iterator[WrittenPlace]:
     """Points as "picture, number, x, y, number, x, y", in thousandths."""
     for picture in re.findall(r"[^:;,]+", coords):
         numbers = parse_numbers(picture)
@@ -69,7 +69,7 @@ def _counted_points(coords: str, base: Written) -> Iterator[Written]:
             )
 
 
-def find_tokens(text: str, size: int) -> Iterator[Written]:
+def find_tokens(text: str, size: int) -> Iterator[WrittenPlace]:
     """The places in location tokens, of `size` tokens each."""
     after = 0
     for run in _TOKENS.finditer(text):
@@ -83,7 +83,7 @@ def find_tokens(text: str, size: int) -> Iterator[Written]:
         step = size if len(numbers) % size == 0 else len(numbers)
         for index in range(0, len(numbers), step):
             part = tuple(numbers[index : index + step])
-            yield Written(part, *run.span(), "location tokens", label=label, units=units, own_order=order)
+            yield WrittenPlace(part, *run.span(), "location tokens", label=label, units=units, own_order=order)
 
 
 def _token_label(text: str, run: re.Match[str], after: int) -> str:

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.core.place import Span
-from snellen.extract.places.written import Written
+from snellen.extract.places.written import WrittenPlace
 
-TimeUnit = Literal["seconds", "frames", "percent"]
 _TIME = re.compile(
     r"(?:(?<![a-z0-9_.:])|(?<=\d[mh])|(?<=[分钟时]))(?:(?P<frame>frames?\s?(?:no\.|number|#)?\s?)?"
     r"(?:(?P<clock>\d{1,3}:\d{2}(?::\d{2})?(?:\.\d+|,\d{3}(?![\d:]))?)(?![\d:])"
@@ -39,7 +37,7 @@ class _Time(NamedTuple):
     scale: float
 
 
-def find_spans(text: str) -> list[Written]:
+def find_spans(text: str) -> list[WrittenPlace]:
     """The spans of a text, each two times that a dash, a word, or the brackets around them connect; two
     times alone are a span, too."""
     times = list(_find_times(text))
@@ -47,19 +45,6 @@ def find_spans(text: str) -> list[Written]:
     if not spans and len(times) == 2:
         spans = [_span(times[0], times[1], "only times", structured=False)]
     return spans
-
-
-def to_seconds(one: Written, unit: TimeUnit, duration: float | None, frames_per_second: float) -> Span | None:
-    """The span in seconds; None if its numbers are said to be in another unit than the declared one."""
-    start, end = one.numbers
-    if one.mark and one.mark != unit:
-        return None
-    if unit == "percent":
-        assert duration is not None
-        return Span(start * duration / 100, end * duration / 100) if max(start, end) <= 101 else None
-    if unit == "frames":
-        return Span(start / frames_per_second, end / frames_per_second)
-    return Span(start, end)
 
 
 def _find_times(text: str) -> Iterator[_Time]:
@@ -101,7 +86,7 @@ def _time(match: re.Match[str]) -> _Time:
     return _Time(value * scale, *match.span(), "seconds", scale)
 
 
-def _pair(text: str, times: list[_Time]) -> Iterator[Written]:
+def _pair(text: str, times: list[_Time]) -> Iterator[WrittenPlace]:
     index = 0
     while index + 1 < len(times):
         span = _join_times(text, times[index], times[index + 1])
@@ -110,7 +95,7 @@ def _pair(text: str, times: list[_Time]) -> Iterator[Written]:
         index += 1 if span is None else 2
 
 
-def _join_times(text: str, one: _Time, other: _Time) -> Written | None:
+def _join_times(text: str, one: _Time, other: _Time) -> WrittenPlace | None:
     """The span of two times, if the text between them or around them says that they are one."""
     if other.start - one.end > _MAX_GAP:
         return None
@@ -127,9 +112,9 @@ def _join_times(text: str, one: _Time, other: _Time) -> Written | None:
     return _span(one, other) if _END.search(gap) else None
 
 
-def _span(one: _Time, other: _Time, spelling: str = "times", structured: bool = True) -> Written:
+def _span(one: _Time, other: _Time, spelling: str = "times", structured: bool = True) -> WrittenPlace:
     """The first time has the unit of the second if it states none."""
     start = one.value * (other.scale or 1.0) if not one.kind else one.value
     end = other.value
     place = min(one.start, other.start), max(one.end, other.end)
-    return Written((start, end), *place, spelling, structured, mark=other.kind or one.kind)
+    return WrittenPlace((start, end), *place, spelling, structured, mark=other.kind or one.kind)

@@ -11,10 +11,10 @@ from snellen.core.place import BoxForm, Order, Unit
 NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?|nan|inf(?:inity)?)"
 """One number; where it is used, case is ignored."""
 _ITEM = re.compile(rf"[\"']?({NUMBER})[ ]?(%|px|pixels?|°)?[\"']?", re.IGNORECASE)
-_SPLIT = re.compile(r"[,;\s]+")
+_SPLIT = re.compile(r"[,;\s]+(?!%|px|pixel)", re.IGNORECASE)
 
 
-class Written(NamedTuple):
+class WrittenPlace(NamedTuple):
     """A place as a reply writes it, at [start, end) of the reply."""
 
     numbers: tuple[float, ...]
@@ -58,5 +58,5 @@ def parse_numbers(text: str) -> WrittenNumbers | None:
             return None
         values.append(float(match[1]))
         decimals |= "." in match[1]
-        mark = (match[2] or mark)[:2]
+        mark = {"%": "%", "p": "px"}.get((match[2] or "")[:1].lower(), mark)
     return WrittenNumbers(tuple(values), decimals, mark)

@@ -21,13 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from snellen.core import lazy_re as re
-from snellen.core.errors import DataError
-from snellen.core.output import Answer, ParsedAnswer, Unparsed
-from snellen.core.place import Box, Places, load_places
+from snellen.core.output import Answer
+from snellen.core.place import Box, box_iou, load_places
 from snellen.core.sample import Sample
+from snellen.extract.published.places import picture_size, places_answer
 from snellen.extract.unanswered import unparsed_answer
 
-RULE = "published"
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _BRACKETED = re.compile(rf"\[\s*{_NUMBER},\s*{_NUMBER},\s*{_NUMBER},\s*{_NUMBER}\s*\]")
 _LOOSE = r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?"
@@ -50,7 +49,7 @@ def parse_refcoco_lmms_eval(
     match = _BRACKETED.search(reply)
     if match is None:
         return unparsed_answer(reply, stop_reason)
-    return _answer([_scale_box(map(float, match.groups()), 1, picture_size(sample))], sample)
+    return places_answer(sample, boxes=[_scale_box(map(float, match.groups()), 1, picture_size(sample))])
 
 
 def parse_refcoco_vlmevalkit(
@@ -64,7 +63,7 @@ def parse_refcoco_vlmevalkit(
     whole = 1000 if _LARGEST_FRACTION < highest <= 1000 else 1
     left, top, right, bottom = (min(max(number / whole, 0.0), 1.0) for number in numbers)
     turned = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
-    return _answer([_scale_box(turned, 1, picture_size(sample))], sample)
+    return places_answer(sample, boxes=[_scale_box(turned, 1, picture_size(sample))])
 
 
 def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
@@ -72,11 +71,11 @@ def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Seque
     if not all(map(math.isfinite, box)):
         return unparsed_answer(reply, stop_reason)
     if not any(box):
-        return ParsedAnswer(Places(extent=tuple(sample.extent)).text(), RULE)
+        return places_answer(sample)
     whole = 1.0 if max(box) <= 1 else _LARGEST_GROUNDINGME
     candidates = [Box(*box), _scale_box(box, whole, picture_size(sample))]
     golds = load_places(sample.gold[0]).boxes
-    return _answer([_nearest(candidates, golds)], sample)
+    return places_answer(sample, boxes=[_nearest(candidates, golds)])
 
 
 def _groundingme_box(reply: str) -> tuple[float, ...]:
@@ -106,7 +105,7 @@ def parse_odinw(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Se
     for numbers, label in said:
         held = (box for box, name in zip(gold.boxes, gold.labels, strict=True) if _fold(name) == _fold(label))
         boxes.append(_best_reading(numbers, list(held), picture_size(sample)))
-    return _answer(boxes, sample, [label for _, label in said])
+    return places_answer(sample, boxes=boxes, labels=[label for _, label in said])
 
 
 def _json_of(reply: str) -> Any:
@@ -166,28 +165,11 @@ def _best_reading(numbers: Sequence[float], golds: Sequence[Box], extent: Sequen
 
 def _nearest(readings: Sequence[Box], golds: Sequence[Box]) -> Box:
     """The reading that overlaps best with a gold box, of equal ones the first."""
-    return max(readings, key=lambda one: max((_iou(one, gold) for gold in golds), default=0.0))
-
-
-def _iou(one: Box, other: Box) -> float:
-    width = min(one.right, other.right) - max(one.left, other.left)
-    height = min(one.bottom, other.bottom) - max(one.top, other.top)
-    if width <= 0 or height <= 0:
-        return 0.0
-    areas = sum((box.right - box.left) * (box.bottom - box.top) for box in (one, other))
-    return width * height / (areas - width * height)
+    return max(readings, key=lambda one: max((box_iou(one, gold) for gold in golds), default=0.0))
 
 
 def _fold(label: str) -> str:
     return label.strip().lower()
-
-
-def picture_size(sample: Sample) -> tuple[float, float]:
-    """Width and height of the picture in pixels. Raises DataError if they are unknown."""
-    if len(sample.extent) != 2:
-        raise DataError("reading coordinates needs the picture's width and height, which are unknown")
-    width, height = sample.extent
-    return width, height
 
 
 def _scale_box(numbers: Iterable[float], whole: float, extent: Sequence[float]) -> Box:
@@ -195,15 +177,3 @@ def _scale_box(numbers: Iterable[float], whole: float, extent: Sequence[float]) 
     left, top, right, bottom = (number / whole for number in numbers)
     width, height = extent
     return Box(left * width, top * height, right * width, bottom * height)
-
-
-def is_finite(places: Places) -> bool:
-    """Whether all numbers are: one of hundreds of digits is none."""
-    held = (*places.boxes, *places.points, *places.spans)
-    return all(math.isfinite(number) for place in held for number in place)
-
-
-def _answer(boxes: Sequence[Box], sample: Sample, labels: Sequence[str] = ()) -> Answer:
-    named = tuple(labels) if any(labels) else ()
-    places = Places(boxes=tuple(boxes), labels=named, extent=tuple(sample.extent))
-    return ParsedAnswer(places.text(), RULE) if is_finite(places) else Unparsed()

@@ -32,13 +32,12 @@ from typing import Any
 
 from snellen.core import lazy_re as re
 from snellen.core.literals import parse_literal
-from snellen.core.output import Answer, ParsedAnswer, Unparsed
-from snellen.core.place import Box, Places, Point
+from snellen.core.output import Answer, ParsedAnswer
+from snellen.core.place import Box, Point
 from snellen.core.sample import Sample
-from snellen.extract.published.boxes import is_finite, picture_size
+from snellen.extract.published.places import RULE, picture_size, places_answer
 from snellen.extract.unanswered import unparsed_answer
 
-RULE = "published"
 _SHARE = r"-?\d+(?:\.\d+)?%?"
 _BBOX_TAG = re.compile(r"<\s*bbox[^>]*>(.*?)<\s*/\s*bbox\s*>", re.IGNORECASE | re.DOTALL)
 _PAIR = re.compile(rf"[\[\(]\s*({_SHARE})\s*(?:,|\s)\s*({_SHARE})\s*[\]\)]")
@@ -70,11 +69,11 @@ def parse_osworld_g_lmms_eval(
     if point is None:
         return unparsed_answer(reply, stop_reason)
     if point.x < 0 and point.y < 0:
-        return _answer((), sample)
+        return places_answer(sample)
     if 0 <= point.x <= 1 and 0 <= point.y <= 1:
         width, height = picture_size(sample)
         point = Point(point.x * width, point.y * height)
-    return _answer([point], sample)
+    return places_answer(sample, points=[point])
 
 
 def _osworld_point(reply: str) -> Point | None:
@@ -92,8 +91,7 @@ def _osworld_point(reply: str) -> Point | None:
 
 
 def _middle(numbers: Sequence[str]) -> Point:
-    left, top, right, bottom = map(_share, numbers[:4])
-    return Point((left + right) / 2, (top + bottom) / 2)
+    return Box(*map(_share, numbers[:4])).centre
 
 
 def _share(number: str) -> float:
@@ -110,7 +108,7 @@ def parse_roborefer(reply: str, stop_reason: str, sample: Sample, sizes: Sequenc
             boxes.append(Box(*_pixel(vector[:2], sample), *_pixel(vector[2:], sample)))
     if any(box.right < box.left or box.bottom < box.top for box in boxes):
         return unparsed_answer(reply, stop_reason)  # its script leaves the reply out
-    return _answer(points, sample, boxes)
+    return places_answer(sample, points=points, boxes=boxes)
 
 
 def parse_robopoint(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
@@ -125,13 +123,13 @@ def parse_robopoint(reply: str, stop_reason: str, sample: Sample, sizes: Sequenc
             right, bottom = _pixel(vector[2:], sample, whole=whole)
             box = Box(left, top, min(right, width), min(bottom, height))
             boxes += [box] if box.right > box.left and box.bottom > box.top else []
-    return _answer(points, sample, boxes)
+    return places_answer(sample, points=points, boxes=boxes)
 
 
 def parse_pairs_lmms_eval(
     reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()
 ) -> Answer:
-    return _answer([_pixel(vector, sample) for vector in _vectors(reply) if len(vector) == 2], sample)
+    return places_answer(sample, points=[_pixel(vector, sample) for vector in _vectors(reply) if len(vector) == 2])
 
 
 def _vectors(reply: str) -> Iterator[list[str]]:
@@ -159,7 +157,7 @@ def parse_refspatial_vlmevalkit(
     shares = shares or [(float(x), float(y)) for x, y in _DIGIT_PAIR.findall(reply)]
     width, height = picture_size(sample)
     clipped = ((min(_cut_off(x * width), width - 1), min(_cut_off(y * height), height - 1)) for x, y in shares)
-    return _answer([Point(max(x, 0.0), max(y, 0.0)) for x, y in clipped], sample)
+    return places_answer(sample, points=[Point(max(x, 0.0), max(y, 0.0)) for x, y in clipped])
 
 
 def _json_shares(reply: str) -> list[tuple[float, float]]:
@@ -189,7 +187,7 @@ def parse_robospatial(reply: str, stop_reason: str, sample: Sample, sizes: Seque
     if pair is None:
         return unparsed_answer(reply, stop_reason)
     width, height = picture_size(sample)
-    return _answer([Point(pair[0] * width, pair[1] * height)], sample)
+    return places_answer(sample, points=[Point(pair[0] * width, pair[1] * height)])
 
 
 def _pair_of_list(reply: str) -> tuple[float, float] | None:
@@ -222,7 +220,7 @@ def parse_robospatial_lmms_eval(
         ]
     except TypeError:
         return unparsed_answer(reply, stop_reason)  # its function stops at such lists
-    return _answer(points, sample)
+    return places_answer(sample, points=points)
 
 
 def parse_robospatial_yes_no(reply: str, stop_reason: str = "stop") -> Answer:
@@ -268,7 +266,7 @@ def parse_molmo(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Se
     if shares and not _MOLMO_FORM.fullmatch(text):
         return unparsed_answer(reply, stop_reason)
     width, height = picture_size(sample)
-    return _answer([Point(x * width, y * height) for x, y in shares], sample)
+    return places_answer(sample, points=[Point(x * width, y * height) for x, y in shares])
 
 
 def _pairs(forms: Iterable[re.Pattern[str]], text: str, whole: int) -> Iterator[tuple[float, float]]:
@@ -278,8 +276,3 @@ def _pairs(forms: Iterable[re.Pattern[str]], text: str, whole: int) -> Iterator[
             x, y = (float(number) / whole for number in match.groups())
             if max(x, y) <= 1:
                 yield x, y
-
-
-def _answer(points: Iterable[Point], sample: Sample, boxes: Iterable[Box] = ()) -> Answer:
-    places = Places(points=tuple(points), boxes=tuple(boxes), extent=tuple(sample.extent))
-    return ParsedAnswer(places.text(), RULE) if is_finite(places) else Unparsed()

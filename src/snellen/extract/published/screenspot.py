@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer
-from snellen.core.place import Places, Point
+from snellen.core.place import Box, Places, Point
 from snellen.core.sample import Sample
 from snellen.extract.unanswered import unparsed_answer
 
@@ -54,10 +54,7 @@ def _centre(numbers: tuple[float, ...]) -> Point | None:
     """A point of two numbers, or the centre of a box of four; None for any other count."""
     if len(numbers) == 2:
         return Point(*numbers)
-    if len(numbers) == 4:
-        left, top, right, bottom = numbers
-        return Point((left + right) / 2, (top + bottom) / 2)
-    return None
+    return Box(*numbers).centre if len(numbers) == 4 else None
 
 
 def _point_vlmevalkit(reply: str) -> Point | None:

@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from snellen.core import lazy_re as re
-from snellen.core.output import Answer, ParsedAnswer, Unparsed
-from snellen.core.place import Places, Span
+from snellen.core.output import Answer
+from snellen.core.place import Span
 from snellen.core.sample import Sample
-from snellen.extract.published.boxes import is_finite
+from snellen.extract.published.places import places_answer
 from snellen.extract.unanswered import unparsed_answer
 
-RULE = "published"
 _EXAMPLE = "a specific example is : 20.8 - 30.0 seconds"
 _SENTENCE_END = re.compile(r"[!?\n]")
 _KEYWORDS = ("start", "end", "happen")
@@ -41,7 +40,7 @@ def parse_charades(reply: str, stop_reason: str, sample: Sample, sizes: Sequence
     sentences = _SENTENCE_END.split(reply.lower().replace(_EXAMPLE, "").replace("to", "-"))
     asked = [one for one in sentences if any(word in one for word in _KEYWORDS)] or sentences
     found = _charades_times(asked)
-    return _answer((min(found), max(found)), sample) if found else unparsed_answer(reply, stop_reason)
+    return places_answer(sample, spans=[Span(min(found), max(found))]) if found else unparsed_answer(reply, stop_reason)
 
 
 def _charades_times(sentences: Sequence[str]) -> tuple[float, float] | None:
@@ -67,7 +66,7 @@ def parse_timelens(reply: str, stop_reason: str, sample: Sample, sizes: Sequence
     found = found or _first_pair(_ANY_NUMBER.findall(text))
     if found is None or found[0] >= found[1]:
         return unparsed_answer(reply, stop_reason)
-    return _answer(found, sample)
+    return places_answer(sample, spans=[Span(*found)])
 
 
 def _first_pair(times: Iterable[str]) -> tuple[float, float] | None:
@@ -80,8 +79,3 @@ def _seconds(time: str) -> float:
     for part in time.split(":"):
         seconds = seconds * 60 + float(part)
     return seconds
-
-
-def _answer(found: tuple[float, float], sample: Sample) -> Answer:
-    places = Places(spans=(Span(*found),), extent=tuple(sample.extent))
-    return ParsedAnswer(places.text(), RULE) if is_finite(places) else Unparsed()

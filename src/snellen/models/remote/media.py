@@ -13,7 +13,7 @@ import pybase64
 from msgspec import Raw
 
 from snellen.core.errors import MediaError
-from snellen.core.media import InlineSource, Source, decode_image, image_size
+from snellen.core.media import InlineSource, Source, decode_image, upright_size
 from snellen.core.request import Media
 from snellen.settings import max_image_pixels
 
@@ -63,8 +63,8 @@ class EncodedMedia(NamedTuple):
         return Raw(f'"{self.placeholder()}"'.encode())
 
     def size(self) -> tuple[int, int]:
-        """Width and height of an image as sent, in pixels. Raises MediaError."""
-        return self.sent_size or image_size(pybase64.b64decode(self.data), max_image_pixels())
+        """Width and height of an image as sent, in pixels, upright. Raises MediaError."""
+        return self.sent_size or upright_size(pybase64.b64decode(self.data), max_image_pixels())
 
     def placeholder(self) -> str:
         """Placeholder of the data. JSON text contains no other zero bytes."""

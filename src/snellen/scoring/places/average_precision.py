@@ -8,10 +8,10 @@ is the average precision. mAP is its mean over the thresholds 0.5, 0.55, ..., 0.
 labels that have a gold box. At most 100 boxes of a label count in a picture. There are no crowds and
 no ranges of areas.
 
-A box without a confidence has the confidence 1. Boxes of one confidence are ranked in the order of
-the pictures, then in that of the reply. Without confidences that tell right boxes from wrong ones
-the number over few pictures is too high, as the highest precision is taken at each recall: on made-up
-pictures 27 for 200 of them where it is 22 for thousands.
+Where a reply does not state the confidence of each box, all of its boxes have 1. Boxes of one
+confidence are ranked in the order of the pictures, then in that of the reply. Without confidences that
+tell right boxes from wrong ones the number over few pictures is too high, as the highest precision is
+taken at each recall: on made-up pictures 27 for 200 of them where it is 22 for thousands.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from snellen.core.arrays import Bools, Floats, Ints, np
-from snellen.core.place import Box, Places
-from snellen.scoring.places.overlap import box_iou
+from snellen.core.place import Box, Places, box_iou
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """IoU from which a box is right, of COCO's mAP."""

@@ -11,7 +11,8 @@
 | `count` | 1 if reply and gold answer name as many places, else 0 |
 | `count_closeness` | 1 - difference of these numbers / that of the gold answer, at least 0 |
 
-Of several gold answers the best counts. Numbers are rounded to nine digits, so that the way from
+Where the gold answer names no place, each is 1 for a reply without places, else 0. Of several gold
+answers the best counts. Numbers are rounded to nine digits, so that the way from
 pixels to another space and back costs nothing.
 """
 
@@ -22,7 +23,7 @@ from functools import partial
 
 from snellen.core import lazy_re as re
 from snellen.core.errors import UnknownName
-from snellen.core.place import Box, Places, Point, load_places
+from snellen.core.place import Places, Point, load_places
 from snellen.scoring.places.matching import PairCount, count_pairs
 from snellen.scoring.places.overlap import DIGITS, holds_point, overlap, places_in_order, reaches, region_iou
 
@@ -51,20 +52,24 @@ def place_metric(name: str) -> PlaceMetric:
 def grade_places(metric: PlaceMetric, answer: str, golds: Sequence[str]) -> float:
     """What an answer earns by a metric, both as texts of `Places`: the best over the gold answers."""
     predicted = load_places(answer)
-    return round(max(metric(predicted, load_places(gold)) for gold in golds), DIGITS)
+    return round(max(_against(metric, predicted, load_places(gold)) for gold in golds), DIGITS)
+
+
+def _against(metric: PlaceMetric, predicted: Places, gold: Places) -> float:
+    return metric(predicted, gold) if len(gold) else float(not len(predicted))
 
 
 def inside(predicted: Places, gold: Places) -> float:
-    """`inside` of the table above; a reply without a point is right only where there is no gold place."""
-    points = predicted.points or tuple(map(centre_of, predicted.boxes))
+    """`inside` of the table above; 0 for a reply without a point."""
+    points = _points(predicted)
     regions = places_in_order(gold)
     held = sum(any(holds_point(region, point) for region in regions) for point in points)
-    return held / len(points) if points else float(not regions)
+    return held / len(points) if points else 0.0
 
 
-def centre_of(box: Box) -> Point:
-    """The centre of a box."""
-    return Point((box.left + box.right) / 2, (box.top + box.bottom) / 2)
+def _points(places: Places) -> Sequence[Point]:
+    """The points, else the centres of the boxes."""
+    return places.points or [box.centre for box in places.boxes]
 
 
 def _iou_at(threshold: float, predicted: Places, gold: Places) -> float:
@@ -82,10 +87,8 @@ def _of_pairs(value: Callable[[PairCount], float], threshold: float, predicted: 
 
 
 def _closeness(predicted: Places, gold: Places) -> float:
-    first = [places.points or tuple(map(centre_of, places.boxes)) for places in (predicted, gold)]
-    if not all(first):
-        return 0.0
-    return overlap(first[0][0], first[1][0], gold.extent or predicted.extent)
+    said, true = _points(predicted), _points(gold)
+    return overlap(said[0], true[0], gold.extent or predicted.extent) if said and true else 0.0
 
 
 def _count(predicted: Places, gold: Places) -> float:

@@ -9,12 +9,13 @@ centres they hold, by the even-odd rule.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from snellen.core.arrays import Bools, np
 from snellen.core.errors import DataError
-from snellen.core.place import Box, Mask, Places, Point, Span
+from snellen.core.place import Box, Mask, Places, Point, Span, box_iou
 from snellen.scoring.places.masks import pixels_of_boxes, pixels_of_mask, pixels_of_polygons
 
 Polygon = tuple[Point, ...]
@@ -26,18 +27,6 @@ DIGITS = 9
 def reaches(value: float, threshold: float) -> bool:
     """Whether a value is at least a threshold, to `DIGITS`."""
     return round(value, DIGITS) >= threshold
-
-
-def box_iou(one: Sequence[float], other: Sequence[float]) -> float:
-    """IoU of two boxes (left, top, right, bottom), 0..1; 0 if they do not overlap, as boxes without
-    an area never do."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    if width <= 0 or height <= 0:
-        return 0.0
-    shared = width * height
-    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
-    return shared / (areas - shared)
 
 
 def region_iou(one: Places, other: Places) -> float:
@@ -71,21 +60,22 @@ def overlap(one: SinglePlace, other: SinglePlace, extent: Sequence[float]) -> fl
 
 
 def holds_point(place: SinglePlace, point: Point) -> bool:
-    """Whether a point lies in a box, a polygon or a mask, edges included."""
+    """Whether a point lies in a box, a polygon or a mask, edges included, to `DIGITS`."""
+    point = Point(round(point.x, DIGITS), round(point.y, DIGITS))
     if isinstance(place, Box):
+        place = Box(*(round(edge, DIGITS) for edge in place))
         return place.left <= point.x <= place.right and place.top <= point.y <= place.bottom
     if isinstance(place, Mask):
-        pixels = pixels_of_mask(place)
         inside = 0 <= point.x <= place.width and 0 <= point.y <= place.height
         # The right and lower edge of the picture belong to its last pixels.
         column, row = min(int(point.x), place.width - 1), min(int(point.y), place.height - 1)
-        return inside and bool(pixels[row, column])
+        return inside and bisect_right(list(accumulate(place.runs)), column * place.height + row) % 2 == 1
     return not isinstance(place, Point | Span) and _is_in_polygon(place, point)
 
 
 def places_in_order(places: Places) -> tuple[SinglePlace, ...]:
     """The single places of an answer, of whatever shape."""
-    return places.boxes or places.points or places.polygons or places.masks or places.spans
+    return (*places.boxes, *places.points, *places.polygons, *places.masks, *places.spans)
 
 
 def area_of(places: Places) -> float:

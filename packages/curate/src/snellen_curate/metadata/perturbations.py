@@ -29,8 +29,8 @@ from msgspec import Meta, Struct
 from numpy import float64
 from numpy.typing import NDArray
 
+from snellen.core.place import box_iou
 from snellen.data.toml_files import read_packaged
-from snellen.scoring.places.overlap import box_iou
 from snellen_curate.metadata.draw import NO_FREQUENCIES, AnswerFrequencies, draw_order
 from snellen_curate.metadata.records import Corners
 

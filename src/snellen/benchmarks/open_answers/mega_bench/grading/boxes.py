@@ -13,7 +13,7 @@ from typing import Any
 
 from snellen.benchmarks.open_answers.mega_bench.grading.literals import to_boxes, to_coordinates
 from snellen.core.literals import evaluate_literal
-from snellen.scoring.places.overlap import box_iou
+from snellen.core.place import box_iou
 
 _BOX_TAG = re.compile(r"<box>(.*?)</box>")
 _POINT_TAG = re.compile(r"<point>(.*?)</point>")
