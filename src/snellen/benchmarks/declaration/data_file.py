@@ -17,6 +17,7 @@ from typing import cast
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.published import absolute_path, with_origin
 from snellen.benchmarks.declaration.rows import compose_adjustments
 from snellen.benchmarks.declaration.scoring import RuleScoring
@@ -31,7 +32,7 @@ from snellen.benchmarks.declaration.units import (
 )
 from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
-from snellen.core.errors import SnellenError
+from snellen.core.errors import DataError, SnellenError, StorageError, UnknownName
 from snellen.core.sample import Origin
 from snellen.data.columns import canonical_keys, is_video_column, may_ask_for_places
 from snellen.data.media.image_files import is_file
@@ -136,6 +137,8 @@ def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant)
             table = data.table(variant)
             if may_ask_for_places(table.columns):
                 declaration = _ask_for_places(declaration, scoring, table)
+    elif scoring.place is not None:
+        _check_named(scoring.place, data, variant)
     rules = cast(RuleScoring, declaration.scoring).place
     if rules is None:
         return declaration
@@ -157,6 +160,15 @@ def _ask_for_places(declaration: Declaration, scoring: RuleScoring, table: DataT
     rules = place_rules(found.rules) if found.alone else scoring.rules
     scoring = replace(scoring, place=found.rules, metric=metric, rules=rules)
     return replace(declaration, scoring=scoring, adjust_row=mark_place(found.rules))
+
+
+def _check_named(rules: PlaceRules, data: UserFile, variant: Variant) -> None:
+    """Raise UnknownName for a column that a table `[place]` names and the data do not have."""
+    with suppress(DataError, StorageError):  # raised again when the table is opened to be read
+        columns = data.table(variant).columns
+        for name in rules.named_columns():
+            if name.lower() not in columns:
+                raise UnknownName("column of [place]", name, columns)
 
 
 def _has_videos(data: UserFile, variant: Variant) -> bool:
