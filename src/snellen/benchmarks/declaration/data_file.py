@@ -17,7 +17,6 @@ from typing import cast
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
-from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.published import absolute_path, with_origin
 from snellen.benchmarks.declaration.rows import compose_adjustments
 from snellen.benchmarks.declaration.scoring import RuleScoring
@@ -138,7 +137,7 @@ def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant)
             if may_ask_for_places(table.columns):
                 declaration = _ask_for_places(declaration, scoring, table)
     elif scoring.place is not None:
-        _check_named(scoring.place, data, variant)
+        _check_named(scoring.place.named_columns(), data, variant)
     rules = cast(RuleScoring, declaration.scoring).place
     if rules is None:
         return declaration
@@ -162,11 +161,11 @@ def _ask_for_places(declaration: Declaration, scoring: RuleScoring, table: DataT
     return replace(declaration, scoring=scoring, adjust_row=mark_place(found.rules))
 
 
-def _check_named(rules: PlaceRules, data: UserFile, variant: Variant) -> None:
+def _check_named(names: Sequence[str], data: UserFile, variant: Variant) -> None:
     """Raise UnknownName for a column that a table `[place]` names and the data do not have."""
     with suppress(DataError, StorageError):  # raised again when the table is opened to be read
         columns = data.table(variant).columns
-        for name in rules.named_columns():
+        for name in names:
             if name.lower() not in columns:
                 raise UnknownName("column of [place]", name, columns)
 
