@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 from snellen.core.benchmark import IGNORED
 from snellen.core.errors import DataError, UnknownName, UsageError
@@ -208,7 +209,7 @@ def row_id(row: Row) -> str:
     return id_of(row.cells) or str(row.index)
 
 
-PLACE_COLUMNS: Mapping[str, tuple[str, ...]] = {
+PLACE_COLUMNS: Mapping[Literal["box", "point", "polygon", "mask", "span"], tuple[str, ...]] = {
     "box": ("bbox", "bboxes", "boxes"),
     "point": ("point", "points"),
     "polygon": ("polygon", "segmentation"),
