@@ -368,6 +368,15 @@ def test_columns_of_places_may_have_other_names(tmp_path: Path) -> None:
     assert (sample.kind, sample.extent, dict(sample.metadata)) == ("place", (100, 50), {})
 
 
+def test_boxes_are_not_asked_for_as_texts(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.csv", [{"question": "Where?", "box": "[1, 2, 30, 40]", "width": 100, "height": 50}])
+    with pytest.raises(UsageError, match=r"gold=box would ask for .* for places: --columns bbox=box, or a column"):
+        open_benchmark(path, Variant(columns={"gold": "box"}))
+    assert open_benchmark(path, Variant(columns={"bbox": "box"})).headline == "iou@0.5"
+    written(tmp_path / "x.csv", [{"question": "Where?", "box": "[1, 2]", "type": "point", "width": 9, "height": 9}])
+    assert open_benchmark(path, Variant(columns={"gold": "box"})).headline == "closeness"
+
+
 def test_rows_of_two_shapes_are_refused(tmp_path: Path) -> None:
     rows: Rows = [{**BOXES[0], "type": "box"}, {**BOXES[1], "type": "point"}]
     with pytest.raises(DataError, match=r"row 2: it asks for a point, and rows before it for a box"):

@@ -31,9 +31,9 @@ from snellen.benchmarks.declaration.units import (
 )
 from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
-from snellen.core.errors import DataError, SnellenError, StorageError, UnknownName
+from snellen.core.errors import DataError, SnellenError, StorageError, UnknownName, UsageError
 from snellen.core.sample import Origin
-from snellen.data.columns import canonical_keys, is_video_column, may_ask_for_places
+from snellen.data.columns import PLACE_COLUMNS, canonical_keys, is_video_column, may_ask_for_places
 from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
@@ -140,6 +140,12 @@ def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant)
         _check_named(scoring.place.named_columns(), data, variant)
     rules = cast(RuleScoring, declaration.scoring).place
     if rules is None:
+        gold = data.columns_of(variant).get("gold", "")
+        if declaration.kind is None and gold.lower() in (*PLACE_COLUMNS["box"], "box"):
+            raise UsageError(
+                f"gold={gold} would ask for the boxes of {data.path} as texts; for places: --columns bbox={gold}, "
+                'or a column type that says box; for texts: kind = "open" in a TOML file'
+            )
         return declaration
     from snellen.benchmarks.declaration.places import add_gold
 
