@@ -76,10 +76,8 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) ->
         if columns := _columns_by_id(value):
             return _joined_columns(columns)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        got = f"an object with {', '.join(map(str, list(value)[:4]))}" if isinstance(value, dict) else "other JSON"
         raise DataError(
-            f"{name}: got {got[:200]}; expected a list of JSON objects, or an object that leads from ids to objects or "
-            "texts; write a row for each question, or a function that makes them (a file in another layout)"
+            f"{name}: expected a list of JSON objects, or an object that leads from ids to objects or texts"
         )
     if not value:
         raise DataError(f"{name} holds no rows")
