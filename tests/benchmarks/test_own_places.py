@@ -76,7 +76,7 @@ def test_the_option_coordinates_decides_how_replies_are_read(tmp_path: Path) -> 
     assert benchmark.parameters["coordinates"] == "thousandths-yx"
     (one,) = answered(benchmark, "[100, 100, 350, 600]", "")[:1]
     assert one.score == 1
-    with pytest.raises(UsageError, match="coordinates=metres: expected one of fractions, pixels"):
+    with pytest.raises(UsageError, match="'metres' is no coordinate space; expected one of pixels, sent-pixels"):
         open_benchmark(path, Variant(options={"coordinates": "metres"}))
 
 
@@ -102,6 +102,9 @@ def test_points_are_asked_for_in_boxes_beside_other_questions(tmp_path: Path) ->
     assert [sample.kind for sample in samples_of(benchmark)] == ["place", "choice"]
     records = answered(benchmark, "(0.6, 0.1)", "A")
     assert [record.score for record in records] == [1, 0]
+    summary = final_summary(benchmark, records)
+    assert summary.headline.value == 50
+    assert "centre_place" not in summary.metrics
 
 
 def test_examples_are_written_in_the_space_and_form_that_is_asked_for(tmp_path: Path) -> None:
@@ -230,11 +233,12 @@ def test_gold_boxes_in_their_own_space(tmp_path: Path, place: str, cell: str, ex
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("[1, 2, 3]", r"rows\.csv, row 1: column bbox: '\[1, 2, 3\]' is no box; expected four numbers"),
+        ("[1, 2, 3]", r"rows\.csv, row 1: column bbox: '\[1, 2, 3\]' is no box; expected \[x1, y1, x2, y2\]"),
         ("[1, 2, 3, NaN]", "is no box"),
         ("cat", "is no box"),
         ("[60, 60, 50, 40]", "ends before it begins; say what the numbers are with gold_space"),
         ("[60, 60, 150, 140]", "not in the picture of 100x200 pixels"),
+        ("[0.1, 0.2, 0.6, 0.9]", "lies within the first one; say what the numbers are .* or fractions"),
     ],
 )
 def test_a_broken_gold_place_is_named_with_row_and_column(tmp_path: Path, cell: str, message: str) -> None:
@@ -259,6 +263,32 @@ def test_a_broken_gold_place_is_named_with_row_and_column(tmp_path: Path, cell: 
 def test_a_description_that_does_not_fit_is_refused(tmp_path: Path, place: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         open_benchmark(described(tmp_path, place))
+
+
+@pytest.mark.parametrize("place", ['gold = "boxx"', 'extent = ["w", "height"]', 'shape_column = "what"'])
+def test_a_column_that_the_data_do_not_have_is_refused(tmp_path: Path, place: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown column of .place. '(boxx|w|what)'"):
+        open_benchmark(described(tmp_path, place))
+
+
+def test_columns_that_the_question_does_not_need_are_kept(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "segmentation": "[[1, 2]]", "duration": 3, "labels": "cat"}]
+    (sample,) = samples_of(open_benchmark(described(tmp_path, "", rows)))
+    assert sample.metadata == {"segmentation": "[[1, 2]]", "duration": "3", "labels": "cat"}
+
+
+def test_a_picture_that_is_lost_fails_its_own_question(tmp_path: Path) -> None:
+    Image.new("RGB", (100, 200)).save(tmp_path / "here.png")
+    asked = {"question": "Where?", "bbox": "[10, 20, 60, 70]"}
+    rows: Rows = [{**asked, "image_path": "here.png"}, {**asked, "image_path": "lost.png"}]
+    (run,) = evaluate("random", written(tmp_path / "p.csv", rows), html=False, out=tmp_path / "runs").runs
+    assert (run.info.counts.samples, run.summary.outcomes["failed"]) == (2, 1)
+
+
+def test_without_a_picture_and_its_size_nothing_is_asked(tmp_path: Path) -> None:
+    data = written(tmp_path / "p.csv", [{"id": "a", "question": "Where?", "bbox": "[10, 20, 60, 70]"}])
+    with pytest.raises(DataError, match=r"sample a: coordinates in fractions need .* or the columns width and height"):
+        evaluate("random", data, html=False, out=tmp_path / "runs")
 
 
 def test_a_table_of_places_needs_the_kind(tmp_path: Path) -> None:
@@ -374,6 +404,15 @@ def test_columns_of_places_may_have_other_names(tmp_path: Path) -> None:
     assert (sample.kind, sample.extent, dict(sample.metadata)) == ("place", (100, 50), {})
 
 
+def test_boxes_are_not_asked_for_as_texts(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.csv", [{"question": "Where?", "box": "[1, 2, 30, 40]", "width": 100, "height": 50}])
+    with pytest.raises(UsageError, match=r"gold=box would ask for .* for places: --columns bbox=box, or a column"):
+        open_benchmark(path, Variant(columns={"gold": "box"}))
+    assert open_benchmark(path, Variant(columns={"bbox": "box"})).headline == "iou@0.5"
+    written(tmp_path / "x.csv", [{"question": "Where?", "box": "[1, 2]", "type": "point", "width": 9, "height": 9}])
+    assert open_benchmark(path, Variant(columns={"gold": "box"})).headline == "closeness"
+
+
 def test_rows_of_two_shapes_are_refused(tmp_path: Path) -> None:
     rows: Rows = [{**BOXES[0], "type": "box"}, {**BOXES[1], "type": "point"}]
     with pytest.raises(DataError, match=r"row 2: it asks for a point, and rows before it for a box"):
@@ -396,6 +435,13 @@ def test_predictions_of_places_are_scored(tmp_path: Path) -> None:
     assert score(data, predictions).summary.headline.value == 50
     alone = written(tmp_path / "alone.csv", [{**row, **reply} for row, reply in zip(BOXES, replies, strict=True)])
     assert score(alone, alone).summary.headline.value == 50
+
+
+def test_predictions_beside_their_pictures_are_scored(tmp_path: Path) -> None:
+    Image.new("RGB", (100, 200)).save(tmp_path / "here.png")
+    row = {"id": "a", "question": "Where?", "bbox": "[10, 20, 60, 70]", "image_path": "here.png"}
+    alone = written(tmp_path / "alone.csv", [{**row, "prediction": "[0.1, 0.1, 0.6, 0.35]"}])
+    assert score(alone).summary.headline.value == 100
 
 
 def test_points_are_asked_for_in_polygons(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from snellen.core.output import ParsedAnswer, Truncated, Unparsed
+from snellen.core.output import ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract.json_reply import parse_json_reply
 
 VALUE = {"total": "9.00", "items": [{"name": 'a "b" }', "n": 1}]}
@@ -42,3 +42,8 @@ def test_no_part_of_a_cut_value_counts(cut: int) -> None:
 @pytest.mark.parametrize("reply", ["9.00", '"9.00"', "I cannot see it. {", "{'a': {1, 2}}", '{"a": NaN}', "[" * 5000])
 def test_other_replies_have_no_value(reply: str) -> None:
     assert not isinstance(parse_json_reply(reply), ParsedAnswer)
+
+
+def test_a_refusal_is_none() -> None:
+    assert isinstance(parse_json_reply("I'm sorry, but I can't help with that."), Refused)
+    assert isinstance(parse_json_reply(f"I'm sorry, I can't read the date: {TEXT}"), ParsedAnswer)

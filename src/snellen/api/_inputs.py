@@ -86,7 +86,7 @@ def refuse_unanswered(benchmark: Benchmark) -> None:
     if sentence:
         raise DataError(
             f"{sentence}, so nothing could be scored and nothing was asked; name the column of "
-            "answers with --columns gold=NAME, or ask all the same with --columns gold= (in "
+            "answers with --columns gold=NAME (of boxes bbox=NAME), or ask all the same with --columns gold= (in "
             "Python: Data(rows, columns={'gold': NAME}), or require_answers=False)"
         )
 

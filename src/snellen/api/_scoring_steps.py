@@ -30,12 +30,12 @@ from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, ResultsFile, advice_on, results_file_of
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, final_summary
+from snellen.core.benchmark import COORDINATES, Benchmark, BenchmarkFactory, DataTable, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model, abilities
 from snellen.core.record import Record
 from snellen.core.run import DataInfo
-from snellen.core.sample import Origin, origin_of
+from snellen.core.sample import Origin, Sample, origin_of
 from snellen.data.columns import column_name, gold_like_column, row_id
 from snellen.data.gold_table import with_questions
 from snellen.data.match_rows import match_rows
@@ -246,8 +246,16 @@ def _read_all_in_one(files: ScoringFiles, roles: RecordedRoles, where: Mapping[s
     predictions = read_predictions(files.replies, columns=renamed_columns(columns), where=where)
     refuse_sound_and_tools(predictions.table())
     benchmark = data_file_declaration(files.benchmark)(_full_variant(files, roles, columns))
-    check_golds(benchmark, predictions.table())
+    table = predictions.table()
+    if COORDINATES in benchmark.parameters and not where and any(map(_lacks_size, benchmark.samples(table))):
+        # Only the rows of the data know the pictures, whose sizes places need.
+        return ReadReplies(benchmark, predictions, roles)
+    check_golds(benchmark, table)
     return ReadReplies(benchmark, predictions, roles, is_alone=True)
+
+
+def _lacks_size(sample: Sample) -> bool:
+    return sample.kind == "place" and not sample.extent
 
 
 def _open_benchmark(files: ScoringFiles, roles: RecordedRoles) -> Benchmark:

@@ -182,7 +182,10 @@ class Space(Struct, frozen=True):
         if self.unit == "pixels":
             return 1.0, 1.0
         if len(extent) != 2:
-            raise DataError(f"coordinates in {self.unit} need the picture's width and height, which are unknown")
+            raise DataError(
+                f"coordinates in {self.unit} need the picture's width and height, which are unknown; expected a "
+                "picture that can be read, or the columns width and height"
+            )
         if self.unit == "sent-pixels":
             if len(sent) != 2:
                 raise DataError("coordinates in sent-pixels need the size at which the model saw the picture")

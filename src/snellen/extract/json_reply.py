@@ -14,8 +14,8 @@ from typing import Any
 from snellen.core import lazy_re as re
 from snellen.core.limits import DEFAULT_LIMITS, is_too_deep
 from snellen.core.literals import parse_json_or_literal
-from snellen.core.output import Answer, ParsedAnswer, Truncated, Unparsed
-from snellen.extract.open_text import parse_whole
+from snellen.core.output import Answer, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.extract.open_text import parse_whole, refuses
 
 _FENCE = re.compile(r"```[ \t]*(?:json[c5]?|python)?[ \t]*\n?")
 _BRACKET_OR_TEXT = re.compile(r"[\[\]{}]|\"(?:[^\"\\]|\\.)*\"?", re.DOTALL)
@@ -32,7 +32,11 @@ def parse_json_reply(reply: str, stop_reason: str = "stop") -> Answer:
         value = _load(reply[first:last])
         if value is not None:
             return ParsedAnswer(dump_json(value), rule, (first, last))
-    return _find_embedded(reply, start, end) or (Truncated() if stop_reason == "length" else Unparsed())
+    if found := _find_embedded(reply, start, end):
+        return found
+    if refuses(reply[start:end]):
+        return Refused("refusal phrase")
+    return Truncated() if stop_reason == "length" else Unparsed()
 
 
 def dump_json(value: Any) -> str:

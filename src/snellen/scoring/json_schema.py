@@ -32,7 +32,9 @@ def canonical_schema(schema: dict[str, Any], where: str) -> str:
     try:
         from_package.Draft202012Validator.check_schema(schema)
     except from_package.SchemaError as error:
-        raise DataError(f"{where}: response_schema is no JSON Schema: {error.message}") from error
+        raise DataError(
+            f"{where}: response_schema is no JSON Schema: {error.message} (at {error.json_path})"
+        ) from error
     return text
 
 

@@ -29,7 +29,7 @@ from msgspec import Struct
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, storage_errors
 from snellen.core.missing_file import missing_file
-from snellen.core.record import KEPT, Pass, Record, Repeat, credits_empty_reply, is_drawn
+from snellen.core.record import KEPT, PLACES_LOOKED_AT, Pass, Record, Repeat, credits_empty_reply, is_drawn
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 from snellen.core.shard import find_shard_folders
 
@@ -59,6 +59,7 @@ _resume_decoder = msgspec.json.Decoder(ResumeRecord)
 _spent_decoder = msgspec.json.Decoder(dict[str, RoleUsage])
 _encode = msgspec.json.Encoder().encode
 _NOTHING: dict[str, Any] = {}
+_PLACES_SEEN = "places seen"
 _BLOCK = 1 << 18
 """Bytes of a samples file that are read at once."""
 
@@ -358,7 +359,7 @@ def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
     repeats = record.repeats
     return msgspec.structs.replace(
         record,
-        passes=_compact_passes(record),
+        passes=_compact_passes(record, _is_looked_at(record, shared)),
         requests=(),
         score=shared.setdefault(record.score, record.score),
         options=options,
@@ -379,13 +380,23 @@ def _compact_metadata(metadata: dict[str, str], shared: dict[object, Any]) -> di
     return example
 
 
-def _compact_passes(record: Record | Repeat) -> tuple[Pass, ...]:
+def _is_looked_at(record: Record, shared: dict[object, Any]) -> bool:
+    """Whether a record is among the first with a reply for a place, in whose passes a notice looks for
+    another coordinate space."""
+    if record.kind != "place" or not record.passes:
+        return False
+    seen: int = shared.get(_PLACES_SEEN, 0)
+    shared[_PLACES_SEEN] = seen + 1
+    return seen < PLACES_LOOKED_AT
+
+
+def _compact_passes(record: Record | Repeat, is_looked_at: bool = False) -> tuple[Pass, ...]:
     """The passes that notices of the run are made of: why a sample was not asked, that an empty
-    reply was given credit, and that an answer was drawn at random."""
+    reply was given credit, that an answer was drawn at random, and places in another space."""
     if record.unscored == "unsupported":
         return record.passes
     gives_credit = record.score and credits_empty_reply(record.score, record.passes)
-    if gives_credit or is_drawn(record.passes):
+    if gives_credit or is_looked_at or is_drawn(record.passes):
         return tuple(msgspec.structs.replace(sample_pass, prompt=(), options={}) for sample_pass in record.passes)
     return ()
 

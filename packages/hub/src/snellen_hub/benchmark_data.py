@@ -19,7 +19,7 @@ from msgspec import Struct
 from snellen.benchmarks.declaration.data_file import ITEMS_FILE
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
-from snellen.core.benchmark import Benchmark, DataTable, Variant
+from snellen.core.benchmark import COORDINATES, Benchmark, DataTable, Variant
 from snellen.core.errors import DataError, SnellenError, StorageError, UsageError
 from snellen.core.sample import Sample
 from snellen.data.columns import is_image_column, is_video_column
@@ -187,6 +187,8 @@ def _store_complete(
     table = benchmark.open()
     if not new.spec:
         check_golds(benchmark, table)
+    if not benchmark.parameters.get(COORDINATES, "pixels").startswith("pixels"):
+        _check_sizes(new, data)
     media = MediaStore(storage, data.parent)
     items, questions, samples = list[IndexedItem](), list[QuestionRows](), list[Sample]()
     for sample in _check_answers(benchmark.samples(table), data):
@@ -212,6 +214,21 @@ def _store_complete(
         media = _link_public(storage, new, public)
         columns |= {"public_data": storage.put(public.read_bytes()), "public_name": public.name}
     return StoredData(columns, items, media)
+
+
+def _check_sizes(new: NewBenchmark, data: Path) -> None:
+    """Raises DataError for a place in a picture whose size the data file alone does not say: workers
+    get no pictures."""
+    with clear_copy_folder() as folder:
+        copy = folder / data.name
+        copy.write_bytes(data.read_bytes())
+        benchmark = open_hosted(new.spec, new.protocol, copy)
+        for sample in benchmark.samples(benchmark.open()):
+            if sample.kind == "place" and not sample.extent:
+                raise DataError(
+                    f"{data}: item {sample.id} does not say how large its picture is, and a hub scores without "
+                    "pictures; add the columns width and height, in pixels"
+                )
 
 
 def _check_answers(samples: Iterable[Sample], data: Path) -> Iterator[Sample]:

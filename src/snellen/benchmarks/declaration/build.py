@@ -25,7 +25,7 @@ from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.parsers import OWN, base_rule, failures_of, select_rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.protocol.system_prompt import apply_system_prompt
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, BenchmarkFacts, DataTable, Variant
+from snellen.core.benchmark import COORDINATES, Benchmark, BenchmarkFactory, BenchmarkFacts, DataTable, Variant
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.request import Generation
@@ -202,6 +202,8 @@ def _show_videos(benchmark: Benchmark, resolved: ResolvedVariant) -> Benchmark:
     return show_videos(benchmark, resolved.video, video.defaults, in_every_question=video.in_every_question)
 
 
+_LISTED = 12
+"""Values of an option that a message lists where their names are made of parts."""
 STAGES: tuple[Callable[[Benchmark, ResolvedVariant], Benchmark], ...] = (_score, _lead, _show_videos)
 """What a declaration makes of the plain benchmark, in this order."""
 
@@ -213,6 +215,10 @@ def _resolve_options(name: str, variant: Variant, allowed: Mapping[str, Sequence
             names = ", ".join(allowed) or "none"
             raise UsageError(f"{name} has no option {key!r}; its options: {names}")
         if value not in allowed[key]:
+            if key == COORDINATES and len(allowed[key]) > _LISTED:
+                from snellen.core.place import parse_space
+
+                parse_space(value)  # its sentence says of what parts a name is made
             raise UsageError(f"{name}:{key}={value}: expected one of {', '.join(allowed[key])}")
     return {key: variant.options.get(key, values[0]) for key, values in allowed.items()}
 

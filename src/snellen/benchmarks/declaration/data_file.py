@@ -31,9 +31,9 @@ from snellen.benchmarks.declaration.units import (
 )
 from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
-from snellen.core.errors import SnellenError
+from snellen.core.errors import DataError, SnellenError, StorageError, UnknownName, UsageError
 from snellen.core.sample import Origin
-from snellen.data.columns import canonical_keys, is_video_column, may_ask_for_places
+from snellen.data.columns import PLACE_COLUMNS, canonical_keys, is_video_column, may_ask_for_places
 from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
@@ -136,8 +136,16 @@ def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant)
             table = data.table(variant)
             if may_ask_for_places(table.columns):
                 declaration = _ask_for_places(declaration, scoring, table)
+    elif scoring.place is not None:
+        _check_named(scoring.place.named_columns(), data, variant)
     rules = cast(RuleScoring, declaration.scoring).place
     if rules is None:
+        gold = data.columns_of(variant).get("gold", "")
+        if declaration.kind is None and gold.lower() in (*PLACE_COLUMNS["box"], "box"):
+            raise UsageError(
+                f"gold={gold} would ask for the boxes of {data.path} as texts; for places: --columns bbox={gold}, "
+                'or a column type that says box; for texts: kind = "open" in a TOML file'
+            )
         return declaration
     from snellen.benchmarks.declaration.places import add_gold
 
@@ -157,6 +165,15 @@ def _ask_for_places(declaration: Declaration, scoring: RuleScoring, table: DataT
     rules = place_rules(found.rules) if found.alone else scoring.rules
     scoring = replace(scoring, place=found.rules, metric=metric, rules=rules)
     return replace(declaration, scoring=scoring, adjust_row=mark_place(found.rules))
+
+
+def _check_named(names: Sequence[str], data: UserFile, variant: Variant) -> None:
+    """Raise UnknownName for a column that a table `[place]` names and the data do not have."""
+    with suppress(DataError, StorageError):  # raised again when the table is opened to be read
+        columns = data.table(variant).columns
+        for name in names:
+            if name.lower() not in columns:
+                raise UnknownName("column of [place]", name, columns)
 
 
 def _has_videos(data: UserFile, variant: Variant) -> bool:

@@ -33,13 +33,16 @@ from snellen.settings import max_image_pixels
 _PLACE_KEYS = ("bbox", "box", "bbox_2d", "point", "point_2d", "polygon", "segmentation", "mask", "span")
 _LABEL_KEYS = ("label", "category", "name")
 _EXPECTED: Mapping[PlaceShape, str] = {
-    "box": "four numbers, or a list of boxes of four numbers",
-    "point": "two numbers, or a list of points of two numbers",
+    "box": "[x1, y1, x2, y2], or a list of these",
+    "point": "[x, y], or a list of these",
     "polygon": "numbers [x, y, x, y, ...] of at least three points, or a list of these",
     "mask": 'run lengths {"size": [height, width], "counts": ...}, or a picture in base64',
-    "span": "start and end in seconds, or a list of these",
+    "span": "[start, end] in seconds, or a list of these",
 }
-_OTHER_SPACE = "say what the numbers are with gold_space, such as pixels-corner-size for [x, y, width, height]"
+_OTHER_SPACE = (
+    "say what the numbers are with gold_space in the table [place] of a TOML file, such as pixels-corner-size for "
+    "[x, y, width, height]"
+)
 _SLACK = 1.0
 """Pixels, or seconds, that a gold place may reach beyond its picture or video."""
 
@@ -180,6 +183,9 @@ def _check_inside(places: Places, cell: str, space: Space) -> None:
     check_masks(places)
     corners = [*places.points, *(point for polygon in places.polygons for point in polygon)]
     corners += [Point(*corner) for box in places.boxes for corner in (box[:2], box[2:])]
+    numbers = [number for corner in corners for number in corner]
+    if space.unit == "pixels" and numbers and max(numbers) <= 1 and not all(map(float.is_integer, numbers)):
+        raise DataError(f"{cell[:60]!r} read as pixels lies within the first one; {_OTHER_SPACE}, or fractions")
     if len(places.extent) == 2:
         width, height = places.extent
         if any(not (-_SLACK <= x <= width + _SLACK and -_SLACK <= y <= height + _SLACK) for x, y in corners):

@@ -100,11 +100,15 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def columns(self) -> frozenset[str]:
         """The columns that may say something of a place."""
-        sizes = (*self.extent, *SIZE_COLUMNS, *SIZE_LISTS, DURATION)
-        usual = (name for names in PLACE_COLUMNS.values() for name in names)
-        return frozenset(
-            name.lower() for name in (self.gold, self.labels, self.shape_column, *self.nothing, *sizes, *usual)
-        )
+        usual = (DURATION,) if self.shape == "span" else (*SIZE_COLUMNS, *SIZE_LISTS)
+        gold = () if self.gold else PLACE_COLUMNS[self.shape_of_gold]
+        labels = (self.labels,) if self.labelled else ()
+        return frozenset(name.lower() for name in (*self.named_columns(), *(self.extent or usual), *gold, *labels))
+
+    def named_columns(self) -> Sequence[str]:
+        """The columns that the data must have."""
+        gold = self.gold if self.gold != "medium" else ""
+        return [name for name in (gold, self.shape_column, *self.nothing, *self.extent) if name]
 
     def check(self) -> None:
         """Raises DataError for what does not go together or is unknown."""

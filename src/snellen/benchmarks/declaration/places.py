@@ -97,7 +97,9 @@ def summarise_places(
         summary = structs.replace(summary, notices=(*summary.notices, *others))
     names = [name for name in rules.beside if is_run_metric(name)]
     metrics = {**summary.metrics, **run_metrics(names, failures, records, rules.over)}
-    if rules.count == 1 and not is_run_metric(rules.headline):
+    # The score of a table that asks for other things, too, has nothing to do with these baselines.
+    asks_alone = all(record.kind == "place" for record in records)
+    if rules.count == 1 and asks_alone and not is_run_metric(rules.headline):
         counted = [record for record in records if counted_score(record, failures) is not None]
         metrics |= baseline_metrics(place_metric(rules.headline), rules.shape, counted)
     return structs.replace(summary, metrics=metrics, beside=(*summary.beside, *names))

@@ -18,6 +18,8 @@ no score. Where it is not set, judges that a run names grade open answers unless
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,8 +37,8 @@ from snellen.benchmarks.declaration.published import absolute_path
 from snellen.benchmarks.declaration.scoring import RuleScoring, place_questions
 from snellen.benchmarks.declaration.units import unit_column
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
-from snellen.core.errors import DataError, UnknownName, UsageError
-from snellen.data.columns import check_column_keys
+from snellen.core.errors import DataError, SnellenError, UnknownName, UsageError
+from snellen.data.columns import GOLD_COLUMNS, check_column_keys, gold_column
 from snellen.prompts.choice import DEFAULT_TEMPLATE
 
 VERSION = "4"
@@ -96,9 +98,20 @@ def load_declaration(path: str) -> Declaration:
 
 def _adapt(data: UserFile, strings: TemplateStrings, declaration: Declaration, variant: Variant) -> Declaration:
     """As for a plain data file, with the strings of the description in the prompt."""
+    if declaration.kind == "fields":
+        _refuse_objects(data, variant)
     declaration = adapt_to_columns(data, declaration, variant)
     template = strings.fill_template(declaration.template or DEFAULT_TEMPLATE)
     return replace(declaration, template=template)
+
+
+def _refuse_objects(data: UserFile, variant: Variant) -> None:
+    """Raise DataError where the gold records of a data file are objects, which become columns."""
+    columns: Sequence[str] = ()
+    with suppress(SnellenError):  # raised again when the table is opened to be read
+        columns = data.table(variant).columns
+    if gold_column(columns) is None and any(name.partition(".")[0] in GOLD_COLUMNS for name in columns):
+        raise DataError(f"{data.path}: its gold records are objects; expected the JSON of each as a text")
 
 
 def _without_units(declaration: Declaration, variant: Variant) -> Declaration:

@@ -32,10 +32,16 @@ def fail_missing_role(request: Request) -> Output:
 
 
 def gold_reply(sample: Sample, request: Request) -> Output:
-    """Reply with the first gold answer of the pass; empty text if it has none."""
+    """Reply with the first gold answer of the pass; empty text if it has none. A Failure for a place in
+    a picture that cannot be read; raises DataError where there is neither a picture nor its size."""
     planned = planned_passes(sample)
     gold = planned[request.ref.turn].gold if request.ref.turn < len(planned) else sample.gold
-    return Generated(sample.written_gold(gold[0])) if gold else Generated("")
+    try:
+        return Generated(sample.written_gold(gold[0])) if gold else Generated("")
+    except DataError as error:
+        if sample.media:
+            return Failure("media", str(error))
+        raise DataError(f"sample {sample.id}: {error}") from error
 
 
 def answer_samples(

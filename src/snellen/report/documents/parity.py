@@ -118,4 +118,6 @@ def space_verdict(measurement: SpaceMeasurement) -> str:
         return "it writes in several spaces: replies that are not in the first are in another one"
     if measurement.verdict == "no space fits":
         return "no space fits: its numbers are pixels of pictures of other sizes, which it does not report"
+    if not measurement.with_numbers:
+        return "cannot tell: no reply names a place"
     return "cannot tell: its replies do not follow the square closely enough in any space"
