@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from snellen.analysis.comparison.comparability import differing_facts
 from snellen.cli.main import main
 from snellen.core.benchmark import COORDINATES_FROM
 from snellen.store.runs import find_runs
@@ -71,3 +72,14 @@ def test_the_space_of_a_model_is_asked_for_and_recorded(
     parameters = run(data, model, benchmark)
     assert parameters["coordinates"] == space
     assert parameters.get(COORDINATES_FROM) == origin
+
+
+def test_models_that_are_each_asked_in_their_own_space_are_comparable(data: Path) -> None:
+    for model in ("Native", "Chosen:coordinates=fractions", "plain"):
+        words = ["run", "--load", str(data / "models.py"), "-m", model, "-b", "screenspot"]
+        out = ["--data", str(data / "rows.jsonl"), "--out", str(data / model.partition(":")[0])]
+        assert main([*words, *out, "-q", "--no-html"]) == 0
+    (native,), (chosen,), (plain,) = (find_runs(data / name) for name in ("Native", "Chosen", "plain"))
+    assert differing_facts([native.info, chosen.info]) == []
+    # The space of a benchmark's default is no fact of the model.
+    assert differing_facts([native.info, plain.info]) == ["coordinates="]

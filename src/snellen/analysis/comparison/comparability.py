@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from snellen.core.benchmark import COORDINATES, COORDINATES_FROM
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
 from snellen.core.request import MAIN
@@ -38,7 +39,7 @@ def run_facts(run: RunInfo) -> dict[str, str]:
         "benchmark": config.benchmark,
         "version": config.version,
         DATA: config.data[:_DIGITS],
-        **{f"{key}=": value for key, value in sorted(config.parameters.items())},
+        **{f"{key}=": value for key, value in sorted(_parameters(run).items())},
         "limit": "none" if config.limit is None else f"{config.limit:,}",
         # The seed selects samples and their order; it has no effect if all samples are asked.
         "seed": str(config.seed) if config.limit is not None or config.until else "none",
@@ -52,6 +53,15 @@ def run_facts(run: RunInfo) -> dict[str, str]:
         sampling_text = "".join(f", {key} {value}" for key, value in _sampling(run, role))
         facts[role] = _identity(identity) + sampling_text
     return facts
+
+
+def _parameters(run: RunInfo) -> dict[str, str]:
+    """The parameters of the benchmark. A coordinate space in which the model writes of itself is a
+    fact of the model: two models that are each asked in their own are comparable."""
+    parameters = dict(run.config.parameters)
+    if parameters.pop(COORDINATES_FROM, ""):
+        parameters[COORDINATES] = "each model's own"
+    return parameters
 
 
 def extent_asked(run: RunInfo) -> str:
