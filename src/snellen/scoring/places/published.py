@@ -51,7 +51,8 @@ def f1_by_distance(answer: str, sample: Sample) -> float:
         return float(not said and not golds)
     masks = [pixels_of_mask(mask) for mask in load_places(sample.gold[0]).masks]
     pairs = least_sum_pairs([[math.dist(one, gold) for gold in golds] for one in said])
-    held = sum(_holds(masks[gold], *map(round, said[one])) for one, gold in pairs)
+    # Nothing is held by a gold point that has no mask.
+    held = sum(_holds(masks[gold], *map(round, said[one])) for one, gold in pairs if gold < len(masks))
     precision, recall = held / len(said), held / len(masks)
     return 2 * precision * recall / (precision + recall) if held else 0.0
 
