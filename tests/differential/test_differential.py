@@ -32,7 +32,7 @@ DRAWS = {"egoschema.lmms-eval": 250, "nextqa.lmms-eval": 250}
 """Sets whose scorer draws an option for over a third of the replies, which have no verdict: how many have one."""
 FEWER_STYLES = {"egoschema.lmms-eval": 98, "visualpuzzles.authors": 99}
 """The same of styles: those that are drawn for alone."""
-LARGE = {"mega-bench.authors": 6}
+LARGE = {"mega-bench.authors": 6, "cord.authors": 4}
 """Sets of which each of so many rows is compared here, and the whole before a release."""
 SLOW = frozenset({"chartmimic.vlmevalkit"})
 """Sets whose replies are programs, which run: a minute. A handful runs in tests/generated_code."""
