@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from snellen.core.errors import MissingExtra
 from snellen.core.literals import parse_json_or_literal
 
 Fields = Mapping[str, Any] | Sequence[Any]
@@ -96,15 +95,6 @@ def field_similarity(reply: Any, gold: Any, *, drop_empty: bool = False) -> floa
 def tree_accuracy(reply: str, golds: Sequence[str]) -> float:
     """Donut's accuracy of a record as JSON, by the gold record that is nearest."""
     return max(field_similarity(parse_fields(reply), parse_fields(gold), drop_empty=True) for gold in golds)
-
-
-def check_packages() -> None:
-    """Raise MissingExtra without the packages that records are compared with."""
-    try:
-        import apted
-    except ImportError as error:
-        raise MissingExtra("comparing records", "documents", error.name or "apted") from None
-    del apted
 
 
 def _flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

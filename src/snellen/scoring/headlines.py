@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
-from snellen.core.summary import Interval
+from snellen.core.summary import Interval, Metric
 from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
 from snellen.stats.linearised import interval_of_sums
 
@@ -82,6 +82,14 @@ def headline_interval(sums: HeadlineSums | None, records: Sequence[Record], top:
         return None
     cluster_ids = cluster_samples(records, sums.links)
     return interval_of_sums(sums.rows, sums.value, cluster_ids, top=top)
+
+
+def metric_of_sums(name: str, sums: HeadlineSums | None, count: int, records: Sequence[Record]) -> Metric:
+    """The headline of sums in percent as a metric of `count` samples, with its interval; without a
+    value where there are no sums."""
+    if sums is None:
+        return Metric(name, None, count)
+    return Metric(name, sums.of_all(), count, headline_interval(sums, records))
 
 
 def mean_of_groups(

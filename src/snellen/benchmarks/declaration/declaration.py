@@ -88,7 +88,7 @@ class Headline:
             self,
             name=other.name,
             summarise=partial(_lead_with, other.name, self.summarise),
-            sums=other.sums or _plain_sums,
+            sums=other.sums or plain_sums,
             weighs_scores=other.sums is None,
         )
 
@@ -103,7 +103,8 @@ def _lead_with(name: str, summarise: _Summarise | None, context: SummaryContext,
     return structs.replace(summary, headline=headline, metrics={name: headline, **summary.metrics})
 
 
-def _plain_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
+def plain_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
+    """`Headline.sums` of the plain mean of the samples' scores."""
     return plain_mean(context.failures, records)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, TypeVar
 
 import msgspec
@@ -62,6 +63,12 @@ class DescribedBenchmark(Struct, frozen=True, kw_only=True, forbid_unknown_field
         from snellen.scoring.json_schema import canonical_schema
 
         return canonical_schema(self.response_schema, path)
+
+
+def named_function(name: str) -> Any:
+    """A function of Snellen by its module and name, such as `scoring.exact.equal_folded`."""
+    module, _, function = name.rpartition(".")
+    return getattr(import_module(f"snellen.{module}"), function)
 
 
 _Described = TypeVar("_Described", bound=DescribedBenchmark)

@@ -17,18 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from msgspec import Struct, structs
 
 from snellen.benchmarks.declaration.declaration import DataSource, Declaration, Headline, Options, Scoring, Video
-from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
+from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, named_function, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
 from snellen.benchmarks.declaration.judged import ACCURACY, Judged
-from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
+from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.place_rules import PlaceRules
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
@@ -39,7 +38,7 @@ from snellen.benchmarks.declaration.scoring import RuleScoring, choices, place_q
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
-from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
+from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring, against_gold
 from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, summarise_matches
@@ -285,7 +284,7 @@ def read_family(path: Path) -> Declaration:
         headline=_headline(family),
         rule_headlines=_rule_headlines(family),
         counts_missing=family.counts_missing,
-        check=_function(family.check) if family.check else None,
+        check=named_function(family.check) if family.check else None,
         hidden_answers=family.hidden,
         unscorable=family.unscored,
         oracle=family.oracle,
@@ -363,24 +362,24 @@ def _record_scoring(family: DescribedFamily) -> RuleScoring:
     """Scoring of records: each rule but Snellen's compares the raw reply by its own formula."""
     rules = {OWN: PARSERS[OWN]}
     for rule, name in family.rules.items():
-        grade = against_gold(_function(name))
-        parse = _function(family.parse[rule]) if rule in family.parse else parse_raw
+        grade = against_gold(named_function(name))
+        parse = named_function(family.parse[rule]) if rule in family.parse else parse_raw
         rules[rule] = ParserSet(fields=OpenScoring(parse, grade))
     return replace(open_answers(FIELD_F1, rules), kind="fields", max_new_tokens=1024)
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
-    grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items() if name != NO_RULE}
+    grades = {rule: against_gold(named_function(name)) for rule, name in family.rules.items() if name != NO_RULE}
     rules = open_rules(
         grades.get("snellen", EQUALITY.grade),
         parse=parse_final if OWN in family.rules else EQUALITY.parse,
         official=grades.get("official"),
         vlmevalkit=grades.get("vlmevalkit"),
         lmms_eval=grades.get("lmms-eval"),
-        secondary={name: against_gold(_function(of)) for name, of in family.beside.items()},
+        secondary={name: against_gold(named_function(of)) for name, of in family.beside.items()},
     )
     for rule, name in family.parse.items():
-        rules[rule] = rules[rule]._replace(open=replace(rules[rule].open, parse=_function(name)))
+        rules[rule] = rules[rule]._replace(open=replace(rules[rule].open, parse=named_function(name)))
     if family.text:
         return RuleScoring(rules={rule: rules[rule] for rule in family.rules}, metric=family.headline, kind="open")
     lacking = {rule for rule, name in family.rules.items() if name == NO_RULE}
@@ -410,11 +409,11 @@ def _parser_set(family: DescribedFamily, rule: Rule, usual: ParserSet | None = N
     if name is None or name == NO_RULE:
         usual = usual if name is None else None
         of_yes_no = family.yes_no.get(rule)
-        return usual._replace(yes_no=_function(of_yes_no)) if usual and of_yes_no else usual
-    parse = _function(name)
+        return usual._replace(yes_no=named_function(of_yes_no)) if usual and of_yes_no else usual
+    parse = named_function(name)
     plain = usual or ParserSet()
     if rule in family.yes_no:
-        plain = plain._replace(yes_no=_function(family.yes_no[rule]))
+        plain = plain._replace(yes_no=named_function(family.yes_no[rule]))
     return plain._replace(choice_with_gold=parse) if name.endswith(_WITH_GOLD) else plain._replace(choice=parse)
 
 
@@ -422,14 +421,8 @@ def _open_rule(family: DescribedFamily, rule: Rule) -> OpenScoring:
     """How a rule grades open questions. The replies are read as a whole but by Snellen's rule."""
     name = family.parse.get(rule)
     usual = parse_final if rule == OWN else parse_raw
-    grade = against_gold(_function(family.open_rules[rule]))
-    return OpenScoring(_function(name) if name else usual, grade)
-
-
-def _function(name: str) -> Any:
-    """A function of Snellen by its module and name."""
-    module, _, function = name.rpartition(".")
-    return getattr(import_module(f"snellen.{module}"), function)
+    grade = against_gold(named_function(family.open_rules[rule]))
+    return OpenScoring(named_function(name) if name else usual, grade)
 
 
 def _adjust(family: DescribedFamily) -> AdjustSample | None:

@@ -30,9 +30,10 @@ from snellen.benchmarks.declaration.eval_yaml import (
     select_task,
 )
 from snellen.benchmarks.declaration.judged import Judged, similarity_scoring
-from snellen.benchmarks.declaration.open_questions import METRICS, OpenMetric, against_gold, rules_by_metric
+from snellen.benchmarks.declaration.open_questions import METRICS, OpenMetric, rules_by_metric
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, option_cells
 from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.protocol.flows import against_gold
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.sample import Row

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.protocol.flows import EQUALITY, GradeFunction, OpenParser, OpenScoring
+from snellen.benchmarks.protocol.flows import EQUALITY, GradeFunction, OpenParser, OpenScoring, against_gold
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet
 from snellen.core.benchmark import requires
 from snellen.core.sample import Row, Sample
@@ -57,15 +57,6 @@ def open_rules(
         **({"lmms-eval": rule(parse_raw, lmms_eval, None)} if lmms_eval else {}),
         "official": rule(parse_raw, official, secondary_official),
     }
-
-
-def against_gold(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
-    """Turn a metric of an answer and the gold answers into a grade."""
-
-    def grade(answer: str, sample: Sample) -> float:
-        return float(metric(answer, sample.gold))
-
-    return grade
 
 
 def open_answers(metric: str, rules: Mapping[str, ParserSet]) -> RuleScoring:

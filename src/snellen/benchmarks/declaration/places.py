@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline
+from snellen.benchmarks.declaration.described import named_function
 from snellen.benchmarks.declaration.place_golds import check_masks, mask_of_picture, read_places
 from snellen.benchmarks.declaration.place_rules import DURATION, SIZE_COLUMNS, SIZE_LISTS, PlaceRules
 from snellen.benchmarks.protocol.flows import GradeFunction, PlaceParser, PlaceScoring
@@ -41,9 +41,9 @@ def place_scoring(rules: PlaceRules, rule: str, coordinates: str) -> PlaceScorin
     parse: PlaceParser = partial(parse_places, shape=rules.shape, count=rules.count or None, space=space)
     grade = _grade(metric_of_one(rules.headline))
     if rule in rules.parse:
-        parse = _function(rules.parse[rule])
+        parse = named_function(rules.parse[rule])
     if rule in rules.grade:
-        grade = _function(rules.grade[rule])
+        grade = named_function(rules.grade[rule])
     beside = [name for name in rules.beside if not is_run_metric(name)]
     return PlaceScoring(
         parse, grade, {name: _grade(name) for name in beside}, replies=partial(_RandomReplies, rules, space)
@@ -227,9 +227,3 @@ def add_space(rules: PlaceRules, coordinates: str, samples: Callable[..., Any], 
     points = rules.shape == "point"
     for sample in samples(rows):
         yield structs.replace(sample, space=coordinates, asks_points=points) if sample.kind == "place" else sample
-
-
-def _function(name: str) -> Any:
-    """A function of Snellen by its module and name."""
-    module, _, function = name.rpartition(".")
-    return getattr(import_module(f"snellen.{module}"), function)

@@ -13,14 +13,13 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Headline
+from snellen.benchmarks.declaration.declaration import Headline, plain_sums
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import counted_score
 from snellen.scoring.fields import FieldResult, compare_records, count_fields
-from snellen.scoring.headlines import RatioTerm, headline_interval, plain_mean, sum_of_ratios
+from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
 
 FIELD_F1, MICRO_F1 = "field_f1", "micro_field_f1"
 FIELD = "field"
@@ -32,12 +31,12 @@ _MAX_PATHS = 100
 def record_headline(name: str = "") -> Headline:
     """The mean F1 of the documents' fields, with what stands beside it."""
     name = name or FIELD_F1
-    return Headline(name=name, summarise=partial(_summarise, name), sums=_plain_sums, weighs_scores=True)
+    return Headline(name=name, summarise=partial(_summarise, name), sums=plain_sums, weighs_scores=True)
 
 
 def plain_headline(name: str) -> Headline:
     """The mean of the scores under a name of its own, for the formula of another tool."""
-    return Headline(name=name, summarise=partial(_rename, name), sums=_plain_sums, weighs_scores=True)
+    return Headline(name=name, summarise=partial(_rename, name), sums=plain_sums, weighs_scores=True)
 
 
 def _rename(name: str, context: SummaryContext, records: Sequence[Record]) -> Summary:
@@ -61,10 +60,6 @@ def _summarise(name: str, context: SummaryContext, records: Sequence[Record]) ->
         groups={**plain.groups, FIELD: cells},
         beside=(MICRO_F1, *plain.beside),
     )
-
-
-def _plain_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    return plain_mean(context.failures, records)
 
 
 def _results(context: SummaryContext, record: Record) -> list[FieldResult] | None:
@@ -95,8 +90,4 @@ def _path_terms(path: str, results: Sequence[list[FieldResult] | None]) -> list[
 
 
 def _metric(name: str, terms: Sequence[Sequence[RatioTerm]], records: Sequence[Record]) -> Metric:
-    sums = sum_of_ratios(terms)
-    count = sum(map(bool, terms))
-    if sums is None:
-        return Metric(name, None, count)
-    return Metric(name, sums.of_all(), count, headline_interval(sums, records))
+    return metric_of_sums(name, sum_of_ratios(terms), sum(map(bool, terms)), records)

@@ -17,9 +17,10 @@ from __future__ import annotations
 from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
+from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.video_questions import add_group_mean, group_mean
+from snellen.benchmarks.protocol.flows import against_gold
 from snellen.benchmarks.protocol.parsers import OFFICIAL
 from snellen.extract.open_text import parse_whole
 from snellen.prompts.choice import PromptTemplate

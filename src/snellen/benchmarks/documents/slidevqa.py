@@ -27,10 +27,10 @@ from collections.abc import Callable
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.documents import PAGES, adapt_to_extractor, add_extraction, parse_document_answer
-from snellen.benchmarks.declaration.open_questions import BARE, against_gold, open_answers, open_rules
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.protocol.flows import GradeFunction
+from snellen.benchmarks.protocol.flows import GradeFunction, against_gold
 from snellen.core.literals import digits_by_word
 from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import (

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.open_questions import against_gold
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.protocol.flows import OpenScoring
+from snellen.benchmarks.protocol.flows import OpenScoring, against_gold
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, rules_of
 from snellen.core import lazy_re as re
 from snellen.core.literals import digits_by_word

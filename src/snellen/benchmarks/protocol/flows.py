@@ -68,6 +68,15 @@ def equals_gold(answer: str, sample: Sample) -> float:
     return float(matches_gold(answer, sample.gold) or has_same_labels(answer, sample.gold))
 
 
+def against_gold(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
+    """Turn a metric of an answer and the gold answers into a grade."""
+
+    def grade(answer: str, sample: Sample) -> float:
+        return float(metric(answer, sample.gold))
+
+    return grade
+
+
 @dataclass(frozen=True, slots=True)
 class OpenScoring:
     """How open questions are parsed and graded: the one place where their metrics come in.
@@ -345,11 +354,8 @@ def _record_fields() -> OpenScoring:
     from snellen.extract.json_reply import parse_json_reply
     from snellen.scoring.fields import invented_share, is_exact_record, record_f1
 
-    def grade(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
-        return lambda answer, sample: metric(answer, sample.gold)
-
-    beside = {EXACT_RECORD: grade(is_exact_record), INVENTED_FIELDS: grade(invented_share)}
-    return OpenScoring(parse_json_reply, grade(record_f1), beside)
+    beside = {EXACT_RECORD: against_gold(is_exact_record), INVENTED_FIELDS: against_gold(invented_share)}
+    return OpenScoring(parse_json_reply, against_gold(record_f1), beside)
 
 
 def _is_text_answer(answer: ParsedAnswer) -> bool:

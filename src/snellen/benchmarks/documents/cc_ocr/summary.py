@@ -15,7 +15,7 @@ from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import counted_score
-from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
+from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
 
 HEADLINE = "mean_of_tracks"
 MICRO_F1 = "micro_f1"
@@ -100,11 +100,7 @@ def _sums(terms: Terms, records: Sequence[Record]) -> HeadlineSums | None:
 
 
 def _metric(name: str, terms: Terms, records: Sequence[Record]) -> Metric:
-    sums = _sums(terms, records)
-    count = sum(map(bool, terms))
-    if sums is None:
-        return Metric(name, None, count)
-    return Metric(name, sums.of_all(), count, headline_interval(sums, records))
+    return metric_of_sums(name, _sums(terms, records), sum(map(bool, terms)), records)
 
 
 def _metrics_by(label: Callable[[Record], str], terms: Terms, records: Sequence[Record]) -> dict[str, Metric]:
