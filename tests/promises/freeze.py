@@ -151,6 +151,7 @@ def _without_times(line: str, home: str) -> str:
     line = line.replace(str(Path(home).resolve()), "FOLDER").replace(home, "FOLDER")
     line = re.sub(r"\b[\d,.]+/s\b", "RATE", line)
     line = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME", line)
+    line = re.sub(r"\bstored on \d{4}-\d\d-\d\d\b", "stored on DAY", line)
     return re.sub(r"\b\d+(\.\d+)? ?(ms|s|min)\b", "DURATION", line)
 
 
