@@ -190,6 +190,31 @@ def test_the_next_reveal_needs_new_questions(hub: Hub, tmp_path: Path) -> None:
         assert reveal_part(session, row, now()).part == 3
 
 
+def test_questions_that_are_dropped_and_come_back_keep_their_part(hub: Hub, tmp_path: Path) -> None:
+    """Whoever saw a public answer must not find it behind a private score, however often data change."""
+    lines = (tmp_path / "signs.tsv").read_text().splitlines(keepends=True)
+    fewer = tmp_path / "fewer.tsv"
+    with hub.database.writing() as session:
+        row = signs(session)
+
+        def parts() -> dict[str, int]:
+            return {each.name: each.part for each in decode_questions(hub.storage.get(row.ids))}
+
+        def replace_with(text: str) -> None:
+            fewer.write_text(text)
+            new = NewBenchmark(name="signs", title="Signs", data=fewer, is_hidden=True)
+            replace_data(session, hub.storage, row, new)
+
+        first = parts()
+        replace_with("".join(lines[:31]))
+        assert read_draw(row).removed == {name: first[name] for name in map(str, range(30, 60))}
+        replace_with("".join(lines[:1] + lines[21:]))
+        assert parts() == {name: first[name] for name in map(str, range(20, 60))}
+        replace_with("".join(lines))
+        assert parts() == first
+        assert read_draw(row).removed == {}
+
+
 def test_two_workers_reveal_one_part_at_its_date(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

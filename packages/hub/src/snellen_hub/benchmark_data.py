@@ -30,7 +30,7 @@ from snellen.scoring.accuracy import cluster_samples
 from snellen_hub.clear_copies import clear_copy_folder
 from snellen_hub.config import PUBLIC_SHARE
 from snellen_hub.database.tables import HostedBenchmark, HostedMedium
-from snellen_hub.question_parts import PartDraw, draw_parts
+from snellen_hub.question_parts import PartDraw, draw_parts, read_draw
 from snellen_hub.samples.content import IndexedItem, index_sample
 from snellen_hub.samples.media import MediaStore, named_media
 from snellen_hub.samples.sealed_answers import find_held_out, join_answers
@@ -252,7 +252,8 @@ def divide_questions(
     known: dict[str, int] = {}
     revealed = 0
     if held is not None and held.draw:
-        known = {each.name: each.part for each in decode_questions(storage.get(held.ids))}
+        known = dict(read_draw(held).removed)
+        known |= {each.name: each.part for each in decode_questions(storage.get(held.ids))}
         revealed = held.revealed
     seed = randbits(32)
     private = range(revealed + 1, revealed + 1 + new.private_parts)
@@ -260,7 +261,8 @@ def divide_questions(
     counts = Counter(parts.values())
     # Also of parts that have none.
     sizes = tuple(counts[part] for part in range(max(counts, default=0) + 1))
-    draw = PartDraw(seed, new.public_share, sizes)
+    removed = {name: part for name, part in known.items() if name not in parts}
+    draw = PartDraw(seed, new.public_share, sizes, removed)
     divided = [msgspec.structs.replace(each, part=parts[each.name]) for each in questions]
     return divided, msgspec.to_builtins(draw)
 

@@ -21,13 +21,15 @@ from snellen_hub.database.tables import HostedBenchmark
 PUBLIC = 0
 
 
-class PartDraw(Struct, frozen=True):
+class PartDraw(Struct, frozen=True, omit_defaults=True):
     """How the questions of a benchmark were divided."""
 
     seed: int
     public_share: float
     sizes: tuple[int, ...]
     """Questions of each part, the public one first."""
+    removed: dict[str, int] = {}
+    """Parts of the questions that earlier data held, by id: what comes back keeps its part."""
 
     def count_public(self, revealed: int) -> int:
         """Questions that scores are of once so many private parts were revealed."""
