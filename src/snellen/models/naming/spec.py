@@ -50,6 +50,7 @@ _JOIN_PART = re.compile(rf"(?:^|,)({'|'.join(JOIN_OPTIONS)})=")
 SERVICE_OPTIONS = frozenset(
     {
         "base_url",
+        "replicas",
         "key_env",
         "concurrency",
         "timeout",

@@ -31,6 +31,11 @@ class ServerOrigin(NamedTuple):
     """Environment variables that may hold the key, or what else has it."""
 
     @property
+    def host(self) -> str:
+        """Host and port."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    @property
     def is_custom(self) -> bool:
         """Whether it is the user's server: named by its URL, or on this machine."""
         return self.provider in URL_SCHEMES or self.base_url.startswith(_LOCAL)
@@ -52,6 +57,23 @@ def find_origin(provider: str, profile: ProviderProfile, options: Mapping[str, s
         raise UsageError(f"{provider} models need the option base_url=https://...{variables}")
     refuse_password(url)
     return ServerOrigin(provider, _normalise_url(provider, url, profile.dialect != "converse"), key_env)
+
+
+def find_replicas(origin: ServerOrigin, profile: ProviderProfile, urls: Sequence[str]) -> list[ServerOrigin]:
+    """The server, and its replicas at these URLs. Raises UsageError for what is no URL, or stands twice."""
+    if urls and not origin.is_custom:
+        raise UsageError(
+            f"option replicas of {origin.provider} models: only servers named by their URL have replicas; "
+            "name the first as http://HOST:PORT/v1#MODEL"
+        )
+    origins = [origin]
+    for url in urls:
+        refuse_password(url)
+        address = _normalise_url(origin.provider, url.partition("#")[0], profile.dialect != "converse")
+        if any(address == other.base_url for other in origins):
+            raise UsageError(f"option replicas: {address} is named twice")
+        origins.append(origin._replace(base_url=address))
+    return origins
 
 
 def _place(provider: str, profile: ProviderProfile) -> dict[str, str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.model import Identity, Model
 from snellen.core.secret import Secret
-from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin
+from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin, find_replicas
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.body import MEGABYTE
 from snellen.models.remote.chat import Chat
@@ -18,7 +18,7 @@ from snellen.models.remote.converse import Converse
 from snellen.models.remote.credentials import find_credentials
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig
 from snellen.models.remote.google import Google
-from snellen.models.remote.http import HttpClient, require_aiohttp
+from snellen.models.remote.http import HttpClient, ServerClient, require_aiohttp
 from snellen.models.remote.model import ServerModel
 from snellen.models.remote.options import Setup, read_setup
 from snellen.models.remote.probe import explain_error, list_models, only_model
@@ -33,10 +33,12 @@ class _Connection(NamedTuple):
     origin: ServerOrigin
     key: Secret | None
 
-    def client(self, name: str, options: Mapping[str, str], concurrency: int) -> HttpClient:
-        """A client that asks for the model of this name."""
+    def client(
+        self, name: str, options: Mapping[str, str], concurrency: int, origin: ServerOrigin | None = None
+    ) -> HttpClient:
+        """A client that asks for the model of this name, at the server or a replica."""
         return HttpClient(
-            build_endpoint(self.origin, self.profile, self.key, name, options),
+            build_endpoint(origin or self.origin, self.profile, self.key, name, options),
             concurrency,
             self.setup.timeout,
             self.setup.max_reply_mb * MEGABYTE,
@@ -58,15 +60,29 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     if not name and not origin.is_custom:
         raise UsageError(f"{provider} needs a model: {provider}/<model>")
     require_aiohttp(f"{provider}/{name}")
-    client = connection.client(name, settings, setup.concurrency)
+    servers = find_replicas(origin, profile, setup.replicas)
+    client: ServerClient = connection.client(name, settings, setup.concurrency)
     if not name:
         name = run_coroutine(only_model(client, origin))
+    if len(servers) > 1:
+        client = _connect_replicas(connection, servers, name, settings)
     revision = settings.get("revision")
     requested = f"{name}@{revision}" if revision and profile.revision_in_name else name
     config = RemoteModelConfig(requested, profile, setup)
     identity = Identity("server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings))
     account = f"{origin.base_url} {(key or Secret('')).fingerprint()}"
-    return ServerModel(identity, config, _dialect(config), client, account, origin)
+    model = ServerModel(identity, config, _dialect(config), client, account, origin)
+    model.address = ", ".join(server.host for server in servers)
+    return model
+
+
+def _connect_replicas(
+    connection: _Connection, servers: Sequence[ServerOrigin], name: str, options: Mapping[str, str]
+) -> ServerClient:
+    from snellen.models.remote.replicas import ReplicatedClient
+
+    clients = [connection.client(name, options, connection.setup.concurrency, server) for server in servers]
+    return ReplicatedClient(clients, [server.base_url for server in servers])
 
 
 def served_models(address: str, options: Mapping[str, str]) -> list[str]:

@@ -6,7 +6,7 @@ import asyncio
 import importlib.util
 import io
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -94,6 +94,10 @@ class ServerClient(Protocol):
         """POST a JSON body and iterate over the JSON objects of the server-sent events."""
         ...
 
+    async def on_each(self, check: Callable[[str], Awaitable[None]]) -> None:
+        """Check each server by itself, given its base URL; a single one is given none."""
+        ...
+
     async def close(self) -> None:
         """Close the connections of the running event loop."""
         ...
@@ -177,6 +181,10 @@ class HttpClient:
                         yield chunk
         except _network_errors() as error:
             raise self._model_error(error, url) from error
+
+    async def on_each(self, check: Callable[[str], Awaitable[None]]) -> None:
+        """Check the server."""
+        await check("")
 
     async def close(self) -> None:
         """Close the connections of the running event loop."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -57,7 +56,7 @@ class ServerModel(RemoteModel):
         self.identity = identity
         self.capabilities = capabilities_of(config)
         self.account = account
-        self.address = urlsplit(origin.base_url).netloc.rpartition("@")[2]
+        self.address = origin.host
         self.concurrency = config.setup.concurrency
         self.max_new_tokens = config.setup.max_new_tokens
         self.first_timeout = config.setup.first_timeout
@@ -110,13 +109,24 @@ class ServerModel(RemoteModel):
         self.first_timeout = self.config.setup.first_timeout / 2
         try:
             async with asyncio.timeout(self.first_timeout):
-                if self.config.setup.endpoint == "images":
-                    await list_models(self.client)
-                else:
-                    await self._send(_PROBE)
-                    await self._check_who_answered()
+                await self.client.on_each(self._check_server)
             self.first_timeout = self.config.setup.first_timeout
-        except (ReplyBlocked, TimeoutError):
+        except TimeoutError:
+            return
+        finally:
+            await self.close()
+
+    async def _check_server(self, base_url: str) -> None:
+        """Check one of several servers, or the only one, which is given no URL."""
+        origin = self._origin._replace(base_url=base_url) if base_url else self._origin
+        self._self_report.begin(list_models=False)
+        try:
+            if self.config.setup.endpoint == "images":
+                await list_models(self.client)
+            else:
+                await self._send(_PROBE)
+                await self._check_who_answered(origin)
+        except ReplyBlocked:
             return
         except ModelError as error:
             unlisted = self.config.setup.endpoint == "images" and error.kind == "request"
@@ -127,20 +137,18 @@ class ServerModel(RemoteModel):
             # Azure's list is of models, and a deployment has a name of its own.
             lists = self.config.profile.lists_models
             if lists and error.kind == "request" and not is_sampling_refusal(error):
-                wrong = await explain_wrong_name(self.client, self._origin, self.config.model)
-            sentence = wrong or explain_error(error, self._origin)
+                wrong = await explain_wrong_name(self.client, origin, self.config.model)
+            sentence = wrong or explain_error(error, origin)
             raise UsageError(f"{sentence}; nothing was asked yet") from error
-        finally:
-            await self.close()
 
-    async def _check_who_answered(self) -> None:
+    async def _check_who_answered(self, origin: ServerOrigin) -> None:
         """Raises UsageError if a user's server answers by a model that it lists, and does not list the
         one that was asked for: llama.cpp's answers to any name."""
         answered = self._self_report.named_models()
-        names_are_known = self._origin.is_custom and self.config.profile.lists_models
+        names_are_known = origin.is_custom and self.config.profile.lists_models
         if not names_are_known or not answered or self.config.model in answered:
             return
-        wrong = await explain_wrong_name(self.client, self._origin, self.config.model, answered)
+        wrong = await explain_wrong_name(self.client, origin, self.config.model, answered)
         if wrong:
             raise UsageError(f"{wrong}; nothing was asked yet")
 

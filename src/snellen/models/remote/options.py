@@ -22,6 +22,7 @@ OPTIONS = (
     ModelOption("base_url", "address of the endpoint, e.g. https://example.org/v1"),
     ModelOption("key_env", "environment variable that holds the key"),
     ModelOption("api_version", "azure only: version of the older, dated API"),
+    ModelOption("replicas", "URL+URL...: further servers of the same model, between which requests are balanced"),
     ModelOption("concurrency", "most requests in flight", kind="count"),
     ModelOption("timeout", "seconds to wait for a reply; default 600", kind="count"),
     ModelOption(
@@ -76,7 +77,10 @@ OPTIONS = (
 class Setup:
     """Parsed options of a model, for any dialect."""
 
+    replicas: tuple[str, ...]
+    """URLs of further servers of the model."""
     concurrency: int
+    """Most requests in flight, at all servers together."""
     timeout: float
     first_timeout: float
     """Seconds after which a run without any reply ends."""
@@ -123,9 +127,11 @@ def read_setup(provider: str, profile: ProviderProfile, options: Mapping[str, st
     plain = {name: value for name, value in options.items() if name not in extra}
     values = read_options(provider, plain, OPTIONS)
     timeout = float(values.get("timeout", 600))
+    replicas = tuple(filter(None, values.get("replicas", "").split("+")))
     size, max_tokens = values.get("image_size"), values.get("max_new_tokens")
     return Setup(
-        concurrency=int(values.get("concurrency", profile.concurrency)),
+        replicas=replicas,
+        concurrency=int(values.get("concurrency", profile.concurrency * (1 + len(replicas)))),
         timeout=timeout,
         first_timeout=float(values.get("first_timeout", max(timeout, min(2 * timeout, 600)))),
         max_reply_mb=int(values.get("max_reply_mb", 64)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from snellen.core.errors import ModelError, UsageError
@@ -85,6 +85,10 @@ class SdkClient:
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """Yield the reply at once: nothing is streamed."""
         yield await self.post(path, body)
+
+    async def on_each(self, check: Callable[[str], Awaitable[None]]) -> None:
+        """Check the server."""
+        await check("")
 
     async def close(self) -> None:
         """Close the connections that were opened for the running event loop."""
