@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -60,11 +60,6 @@ def failing_with(status: int, **headers: str) -> Handler:
     return handler
 
 
-async def hang(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
-    await asyncio.sleep(60)
-    return web.json_response(chat_reply("A"))
-
-
 def ask_many(spec: str, requests: int, in_flight: int, then: Callable[[int], object] = lambda answered: None) -> int:
     """Ask so many requests, so many at once; returns how many were answered. `then` is called with
     the number of answers after each."""
@@ -88,50 +83,6 @@ def ask_many(spec: str, requests: int, in_flight: int, then: Callable[[int], obj
 
     asyncio.run(all_of_them())
     return answered
-
-
-def test_equal_servers_get_equal_shares(servers: list[StandIn]) -> None:
-    for server in servers:
-        server.handler = replying_after(0.005)
-    assert ask_many(replicated_spec(servers), 150, 9) == 150
-    assert all(40 <= len(server.asked) <= 60 for server in servers)
-
-
-def test_a_slow_server_gets_fewer_requests_and_not_none(servers: list[StandIn]) -> None:
-    for server, seconds in zip(servers, (0.01, 0.01, 0.08), strict=True):
-        server.handler = replying_after(seconds)
-    assert ask_many(replicated_spec(servers), 200, 12) == 200
-    counts = [len(server.asked) for server in servers]
-    assert min(counts[:2]) > 3 * counts[2] > 0
-
-
-def test_a_hung_server_is_sent_few_requests(servers: list[StandIn]) -> None:
-    """It never replies, and nothing says that it is down; what it holds is a few places."""
-    servers[1].handler = hang
-    for server in (servers[0], servers[2]):
-        server.handler = replying_after(0.01)
-    model = remote_model(replicated_spec(servers))
-    answered = 0
-
-    async def answer(number: int) -> None:
-        nonlocal answered
-        await model.answer(question(f"{number}?"))
-        answered += 1
-
-    async def ask_for_a_while() -> None:
-        tasks = [asyncio.create_task(answer(number)) for number in range(8)]
-        for number in range(200):
-            await asyncio.sleep(0.002)
-            tasks.append(asyncio.create_task(answer(100 + number)))
-        await asyncio.sleep(0.3)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await model.close()
-
-    asyncio.run(ask_for_a_while())
-    assert answered + len(servers[1].asked) == 208
-    assert 1 <= len(servers[1].asked) <= 12
 
 
 @pytest.mark.parametrize("status", ["refused", 429, 503])
@@ -283,37 +234,6 @@ class Simulated(HttpClient):
         return {}
 
 
-def test_ten_thousand_requests_at_once_use_what_the_servers_can() -> None:
-    """Twenty servers, of 200 to 800 places, of different speed, two of which are lost for some time. In simulated
-    time: the loop's clock is moved to its next timer."""
-    clients = [Simulated(200 + 200 * (n % 4), 2.0 + n % 3) for n in range(20)]
-    capacity = sum((200 + 200 * (n % 4)) / (2.0 + n % 3) for n in range(20))
-    pool = ReplicatedClient(clients, [f"http://host{n}:80/v1" for n in range(20)])
-    loop = SimulatedClock()
-
-    async def worker() -> None:
-        while loop.time() < 16:
-            await pool.post("chat/completions", b"")
-
-    async def lose_two() -> None:
-        await asyncio.sleep(4)
-        clients[3].is_up = clients[4].is_up = False
-        await asyncio.sleep(3)
-        before = clients[3].answered
-        clients[3].is_up = clients[4].is_up = True
-        await asyncio.sleep(8)
-        assert clients[3].answered > before + 100
-
-    async def everything() -> None:
-        await asyncio.gather(lose_two(), *(worker() for _ in range(10_000)))
-
-    try:
-        loop.run_until_complete(everything())
-    finally:
-        loop.close()
-    assert sum(client.answered for client in clients) > 0.85 * 16 * capacity
-
-
 class SimulatedClock(asyncio.SelectorEventLoop):
     """An event loop whose time is that of its next timer whenever nothing else is ready."""
 
@@ -328,6 +248,75 @@ class SimulatedClock(asyncio.SelectorEventLoop):
         if not self._ready and self._scheduled:  # type: ignore[attr-defined]
             self._simulated = max(self._simulated, self._scheduled[0].when())  # type: ignore[attr-defined]
         super()._run_once()  # type: ignore[misc]
+
+
+def simulate(
+    clients: list[Simulated], workers: int, seconds: float, *further: Awaitable[None], pause: float = 0.0
+) -> ReplicatedClient:
+    """Requests of so many workers, one after the other each, for so many seconds of simulated time. Each worker begins
+    so many seconds after the one before."""
+    pool = ReplicatedClient(clients, [f"http://host{number}:80/v1" for number in range(len(clients))])
+    loop = SimulatedClock()
+
+    async def worker(number: int) -> None:
+        await asyncio.sleep(number * pause)
+        while loop.time() < seconds:
+            await pool.post("chat/completions", b"")
+
+    async def everything() -> None:
+        tasks = [asyncio.ensure_future(each) for each in (*further, *map(worker, range(workers)))]
+        _, hung = await asyncio.wait(tasks, timeout=2 * seconds)
+        for task in hung:
+            task.cancel()
+        await asyncio.gather(*hung, return_exceptions=True)
+        for task in set(tasks) - hung:
+            task.result()
+
+    try:
+        loop.run_until_complete(everything())
+    finally:
+        loop.close()
+    return pool
+
+
+def test_equal_servers_get_equal_shares() -> None:
+    clients = [Simulated(100, 1.0) for _ in range(3)]
+    simulate(clients, 9, 100)
+    assert [290 <= client.answered <= 310 for client in clients] == [True] * 3
+
+
+def test_a_slow_server_gets_fewer_requests_and_not_none() -> None:
+    clients = [Simulated(100, seconds) for seconds in (1.0, 1.0, 8.0)]
+    simulate(clients, 12, 100)
+    assert min(client.answered for client in clients[:2]) > 8 * clients[2].answered > 0
+
+
+def test_a_hung_server_is_sent_few_requests() -> None:
+    """It never replies, and nothing says that it is down: it holds a few places of a window that grows."""
+    clients = [Simulated(100, 1.0), Simulated(100, 10_000.0), Simulated(100, 1.0)]
+    pool = simulate(clients, 60, 100, pause=0.5)
+    assert clients[0].answered + clients[2].answered > 0.75 * 60 * 100
+    assert pool.replicas[1].in_flight == 0
+    assert pool.replicas[1].answers == 0
+
+
+def test_ten_thousand_requests_at_once_use_what_the_servers_can() -> None:
+    """Twenty servers, of 200 to 800 places, of different speed, two of which are lost for some time. In simulated
+    time: the loop's clock is moved to its next timer."""
+    clients = [Simulated(200 + 200 * (n % 4), 2.0 + n % 3) for n in range(20)]
+    capacity = sum((200 + 200 * (n % 4)) / (2.0 + n % 3) for n in range(20))
+
+    async def lose_two() -> None:
+        await asyncio.sleep(4)
+        clients[3].is_up = clients[4].is_up = False
+        await asyncio.sleep(3)
+        before = clients[3].answered
+        clients[3].is_up = clients[4].is_up = True
+        await asyncio.sleep(8)
+        assert clients[3].answered > before + 100
+
+    simulate(clients, 10_000, 16, lose_two())
+    assert sum(client.answered for client in clients) > 0.85 * 16 * capacity
 
 
 def test_latency_is_a_mean_and_silence_costs() -> None:
