@@ -7,7 +7,9 @@ import base64
 import io
 import json
 import os
+import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -165,7 +167,7 @@ def test_a_run_is_started_within_the_budget(results: Path, tmp_path: Path) -> No
 
     async def use(client: Any) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert sorted(tools) == sorted([*READING, "start_run"])
+        assert sorted(tools) == sorted([*READING, "queue", "start_run", "stop_run"])
         assert not tools["start_run"].annotations.read_only_hint
         done = await ask(client, "start_run", model="random", benchmark="eyechart", limit=4)
         assert (done["ended"], done["budget_left"]) == (True, "1,000 tokens")
@@ -184,9 +186,15 @@ def test_a_run_is_started_within_the_budget(results: Path, tmp_path: Path) -> No
 class CountingServer:
     """A server of one model that counts 100 tokens a reply."""
 
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self.asked = 0
+
     def __enter__(self) -> str:
         import threading
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+        counting = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -194,6 +202,8 @@ class CountingServer:
 
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["Content-Length"]))
+                counting.asked += 1
+                time.sleep(counting.seconds)
                 message = {"role": "assistant", "content": "A"}
                 choice = {"index": 0, "message": message, "finish_reason": "stop"}
                 usage = {"prompt_tokens": 99, "completion_tokens": 1, "total_tokens": 100}
@@ -239,6 +249,82 @@ def test_the_budget_holds_over_all_runs(tmp_path: Path) -> None:
             assert third["budget_left"] == "500 tokens"
 
         talk(use, tmp_path, "--allow-run", "--budget", "5ktok", "-m", model)
+
+
+def questions(folder: Path, count: int) -> Path:
+    lines = "".join(f"{n}\tWhich is {n}?\tone\ttwo\tA\n" for n in range(count))
+    data = folder / "q.tsv"
+    data.write_text(f"index\tquestion\tA\tB\tanswer\n{lines}")
+    return data
+
+
+async def until(client: Any, job: int, state: str) -> dict[str, Any]:
+    """The job once it is in a state."""
+    for _ in range(300):
+        (found,) = [row for row in (await ask(client, "queue"))["jobs"] if row["id"] == job]
+        if found["state"] == state:
+            return dict(found)
+        await asyncio.sleep(0.1)
+    raise AssertionError(found)
+
+
+def test_runs_wait_in_a_queue_and_are_stopped(tmp_path: Path) -> None:
+    data = questions(tmp_path, 300)
+    with CountingServer(0.05) as model:
+
+        async def use(client: Any) -> None:
+            wanted = {"model": model, "benchmark": str(data), "wait_seconds": 0}
+            first = await ask(client, "start_run", **wanted)
+            again = await ask(client, "start_run", **wanted)
+            second = await ask(client, "start_run", **wanted, limit=3)
+            third = await ask(client, "start_run", **wanted, limit=4)
+            assert again["job"] == first["job"]
+            assert [each["ahead"] for each in (first, second, third)] == [0, 1, 2]
+            await until(client, first["job"], "running")
+            assert (await ask(client, "stop_run", job=third["job"]))["state"] == "stopped"
+            assert (await ask(client, "stop_run", job=first["job"]))["state"] == "running"
+            await until(client, first["job"], "stopped")
+            ended = await until(client, second["job"], "ended")
+            assert len(ended["runs"]) == 1
+            assert "there is no job 99" in await refused(client, "stop_run", job=99)
+            assert (await ask(client, "queue"))["total"] == 3
+
+        talk(use, tmp_path, "--allow-run", "--budget", "1Mtok", "-m", model)
+
+
+def test_the_queue_and_the_budget_outlive_a_killed_server(tmp_path: Path) -> None:
+    """The next server of the folder goes on where the first was killed, and asks nothing twice."""
+    data = questions(tmp_path, 60)
+    server = CountingServer(0.1)
+    with server as model:
+        flags = (tmp_path, "--allow-run", "--budget", "1Mtok", "-m", f"{model}:concurrency=4")
+        wanted = {"model": f"{model}:concurrency=4", "benchmark": str(data), "wait_seconds": 0}
+
+        async def begin_and_kill() -> None:
+            import psutil
+
+            async with session(*flags) as client:
+                await ask(client, "start_run", **wanted)
+                await ask(client, "start_run", **wanted, limit=5)
+                while server.asked < 20:
+                    await asyncio.sleep(0.05)
+                (child,) = [one for one in psutil.Process().children(True) if "mcp" in one.cmdline()]
+                child.send_signal(signal.SIGKILL)
+                child.wait(10)
+
+        async def go_on(client: Any) -> None:
+            assert (await until(client, 1, "ended"))["note"] == ""
+            second = await until(client, 2, "ended")
+            assert second["spent"] == 0
+            listed = await ask(client, "queue")
+            # 60 answers; each kill may lose the four in flight.
+            assert 994_000 - 2 * 400 <= int(listed["budget_left"].removesuffix(" tokens").replace(",", "")) <= 994_000
+
+        asyncio.run(asyncio.wait_for(begin_and_kill(), 60))
+        asked = server.asked
+        talk(go_on, *flags)
+        assert 60 <= server.asked <= 60 + 4 + 2  # those in flight, and a look at the server at each start
+        assert asked < 60
 
 
 @pytest.mark.parametrize(

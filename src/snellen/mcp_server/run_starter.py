@@ -1,15 +1,15 @@
-"""Plans and runs that a program asks for: of models and data that the command line allows, within
-one budget for the life of the server."""
+"""Plans and runs that a program asks for: of models and data that the command line allows, one run
+after the other, within one budget for all of them."""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock, Thread
-from typing import Any, NamedTuple
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,23 +17,26 @@ from snellen.benchmarks.declaration.registry import expand_suites, is_data_sourc
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import RoleUsage
 from snellen.engine.limits.spending import Budget
+from snellen.mcp_server.job_queue import Job, JobQueue, JobState
 from snellen.store.runs import find_runs
+
+if TYPE_CHECKING:
+    from snellen.api.results import Results
 
 _FILE_OPTIONS = ("file", "shots_from")
 """Options of a benchmark that name a file."""
 
 
-class FinishedRuns(NamedTuple):
-    """The folders of the runs that a call made, and why they stopped early, if they did."""
-
-    names: list[str]
-    stopped: list[str]
+_POLL = 0.2
+"""Seconds between two looks at the queue."""
+_CLOSE = 30.0
+"""Seconds that the run going on may take to stop when the server ends."""
 
 
 @dataclass(slots=True)
 class RunStarter:
-    """Starts one run after the other, each in a thread that ends with the process: what is answered
-    by then is stored, and the same call continues."""
+    """Works on the jobs of a queue, in a thread, as long as the server lives. What is answered by
+    then is stored, and the next server of the folder goes on."""
 
     folders: Sequence[Path]
     """Folders that may hold data files, and the folder of runs."""
@@ -41,74 +44,129 @@ class RunStarter:
     models: Sequence[str]
     """The models that may be asked, as the command line names them."""
     budget: Budget
-    _spent: float = 0.0
-    _current: Future[FinishedRuns] | None = None
+    queue: JobQueue = field(init=False)
+    _thread: Thread | None = None
+    _closing: Event = field(default_factory=Event)
     _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self.queue = JobQueue(self.out, "usd" if self.budget.is_money else "tok")
+        if any(not job.is_over for job in self.queue.jobs()):
+            self._work_in_thread()
 
     def left(self) -> float:
         """What may still be spent, in the budget's unit."""
-        return max(0.0, self.budget.amount - self._spent)
+        return max(0.0, self.budget.amount - self.queue.spent())
 
-    def start(self, model: str, benchmark: str, wait: float, options: Mapping[str, Any]) -> str:
-        """Run one model on one benchmark, and wait for it at most `wait` seconds.
+    def start(self, model: str, benchmark: str, wait: float, limit: int | None) -> str:
+        """Put a run of one model on one benchmark into the queue, and wait for it at most `wait`
+        seconds.
 
-        Raises UsageError for another model or data, while a run is going on, and when the budget is
-        spent; and what `evaluate` raises.
+        Raises UsageError for another model or data, when the budget is spent, and for what the run
+        itself refuses.
         """
         if model not in self.models:
             raise UsageError(f"{model!r} may not be asked here; allowed with -m: {', '.join(self.models)}")
         check_benchmark(benchmark, self.folders)
-        with self._lock:
-            if self._current is not None and not self._current.done():
-                raise UsageError("a run is going on; wait for it: the tool `runs` shows its status")
-            if self.left() <= 0:
-                raise UsageError(f"the budget of {self._amount(self.budget.amount)} is spent")
-            current = self._current = Future()
-            Thread(target=self._evaluate, args=(current, model, benchmark, dict(options)), daemon=True).start()
-        try:
-            finished, ended = current.result(timeout=max(0.0, wait)), True
-        except NotYet:
-            finished, ended = FinishedRuns([], []), False
+        self._refuse_spent_budget()
+        job = self.queue.submit(model, benchmark, limit)
+        self._work_in_thread()
+        deadline = time.monotonic() + wait
+        while not job.is_over and time.monotonic() < deadline:
+            time.sleep(_POLL)
+            job = self.queue.job(job.id)
+        if job.state == "failed":
+            raise UsageError(job.note)
+        return self._encode(job)
+
+    def stop(self, number: int) -> str:
+        """Stop a job; what was answered is kept. Raises UsageError for one that there is not."""
+        return self._encode(self.queue.request_stop(number))
+
+    def listing(self, limit: int) -> str:
+        """The newest jobs, and what is left of the budget."""
+        jobs = [msgspec.to_builtins(job) for job in self.queue.jobs()]
+        value = {"total": len(jobs), "jobs": jobs[:limit], "budget_left": self._amount(self.left())}
+        return msgspec.json.encode(value).decode()
+
+    def close(self) -> None:
+        """Stop the run that is going on; it waits for the next server."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join(_CLOSE)
+
+    def _encode(self, job: Job) -> str:
+        ahead = sum(other.id < job.id and not other.is_over for other in self.queue.jobs())
         value = {
-            "ended": ended,
-            "runs": finished.names,
-            "stopped": finished.stopped,
+            "job": job.id,
+            "state": job.state,
+            "ended": job.is_over,
+            "ahead": 0 if job.is_over else ahead,
+            "runs": job.runs,
+            "stopped": [job.note] if job.note else [],
             "budget_left": self._amount(self.left()),
         }
         return msgspec.json.encode(value).decode()
 
-    def _evaluate(self, future: Future[FinishedRuns], model: str, benchmark: str, options: dict[str, Any]) -> None:
-        """Fill the future with the names of the runs, or with the error that ended them."""
-        from snellen.api.evaluation import evaluate
+    def _refuse_spent_budget(self) -> None:
+        if self.left() <= 0:
+            raise UsageError(f"the budget of {self._amount(self.budget.amount)} is spent")
 
-        before = _run_spending(self.out)
-        unit = "usd" if self.budget.is_money else "tok"
+    def _work_in_thread(self) -> None:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(target=self._work, daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        """Work on one job after the other, whenever no other process does."""
+        while not self._closing.wait(_POLL):
+            if self.queue.has_waiting(self.models) and self.queue.try_to_lock():
+                try:
+                    begun = self.queue.begin(self.models, self._total_spent())
+                    if begun is not None:
+                        self._run(*begun)
+                finally:
+                    # Another server of the folder may have other models.
+                    self.queue.unlock()
+
+    def _run(self, job: Job, before: float) -> None:
+        """Run a job, and write how it ended. `before` is what all runs of the folder had spent."""
+        runs, note = list[str](), ""
+        state: JobState = "ended"
         try:
-            results = evaluate(
-                [model], [benchmark], out=self.out, budget=f"{self.left():.6f}{unit}", command="snellen mcp", **options
-            )
+            self._refuse_spent_budget()
+            results = asyncio.run(self._evaluate(job))
             if results.skipped:
-                raise UsageError(f"{model} was not asked: {results.skipped[0].reason}")
-            outcome: FinishedRuns | BaseException = FinishedRuns(
-                [run.name for run in results.runs], [run.info.stopped for run in results.runs if run.info.stopped]
-            )
-        except BaseException as error:  # noqa: BLE001 - whatever ended it, the caller waits for it
-            outcome = error
-        self._spent += self._difference(before, _run_spending(self.out))
-        if isinstance(outcome, BaseException):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
+                state, note = "failed", f"{job.model} was not asked: {results.skipped[0].reason}"
+            runs = [run.name for run in results.runs]
+            note = note or "; ".join(run.info.stopped for run in results.runs if run.info.stopped)
+        except asyncio.CancelledError:
+            state = "waiting" if self._closing.is_set() else "stopped"
+        except SnellenError as error:
+            state, note = "failed", str(error)
+        except Exception as error:  # noqa: BLE001 - a defect of a plug-in, say: who follows the job is to read it
+            state, note = "failed", f"{type(error).__name__}: {error}"
+        self.queue.end(job.id, state, max(0.0, self._total_spent() - before), runs, note)
 
-    def _difference(
-        self, before: Mapping[Path, Mapping[str, RoleUsage]], after: Mapping[Path, Mapping[str, RoleUsage]]
-    ) -> float:
-        """What was spent between two readings of the runs, in the budget's unit."""
-        total = 0.0
-        for path, roles in after.items():
-            for role, usage in roles.items():
-                total += self._amount_of(usage) - self._amount_of(before.get(path, {}).get(role, RoleUsage()))
-        return max(0.0, total)
+    async def _evaluate(self, job: Job) -> Results:
+        """The results of a job. Raises CancelledError once it is to stop."""
+        from snellen.api.evaluation import aevaluate
+
+        left = f"{self.left():.6f}{'usd' if self.budget.is_money else 'tok'}"
+        call = aevaluate(
+            [job.model], [job.benchmark], out=self.out, limit=job.limit, budget=left, command="snellen mcp"
+        )
+        task = asyncio.ensure_future(call)
+        while not task.done():
+            await asyncio.wait([task], timeout=_POLL)
+            if self._closing.is_set() or self.queue.is_stop_requested(job.id):
+                task.cancel()
+        return await task
+
+    def _total_spent(self) -> float:
+        """What all runs of the folder have spent, in the budget's unit."""
+        return sum(self._amount_of(usage) for roles in _run_spending(self.out).values() for usage in roles.values())
 
     def _amount_of(self, usage: RoleUsage) -> float:
         if self.budget.is_money:

@@ -38,7 +38,7 @@ def build_server(served: ServedRuns, starter: RunStarter | None = None) -> MCPSe
     server: MCPServer[Any] = MCPServer("snellen", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     _add_reading_tools(server, served)
     if starter is not None:
-        _add_start_tool(server, starter)
+        _add_queue_tools(server, starter)
     return server
 
 
@@ -110,7 +110,7 @@ def _add_reading_tools(server: MCPServer[Any], served: ServedRuns) -> None:
         return plan_json(models, benchmarks, served.folders, limit=limit)
 
 
-def _add_start_tool(server: MCPServer[Any], starter: RunStarter) -> None:
+def _add_queue_tools(server: MCPServer[Any], starter: RunStarter) -> None:
     @_tool(server, _STARTS, f"Models that may be asked: {', '.join(starter.models)}.")
     def start_run(
         model: Annotated[str, Field(description="one that may be asked")],
@@ -118,10 +118,22 @@ def _add_start_tool(server: MCPServer[Any], starter: RunStarter) -> None:
         limit: Annotated[int | None, Field(ge=1, description="size of a random sample")] = None,
         wait_seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0,
     ) -> str:
-        """Ask a model about a benchmark, which may cost money, within the server's budget. Returns
-        when the run has ended, or after `wait_seconds`, while it goes on: see `status`. The same
-        call later continues it."""
-        return starter.start(model, benchmark, wait_seconds, {"limit": limit})
+        """Ask a model about a benchmark, which may cost money, within the server's budget. One run
+        goes on at a time, others wait in a queue that outlives this server. Returns when the run
+        has ended, or after `wait_seconds`: see `queue` and `status`. The same call follows the
+        same run, and continues one that was stopped."""
+        return starter.start(model, benchmark, wait_seconds, limit)
+
+    @_tool(server)
+    def queue(limit: Annotated[int, Field(ge=1, le=100)] = 20) -> str:
+        """The newest runs that were asked for here, by number: waiting, running, ended, stopped or
+        failed, and why."""
+        return starter.listing(limit)
+
+    @_tool(server, _STARTS)
+    def stop_run(job: Annotated[int, Field(description="its number in `queue`")]) -> str:
+        """Stop a run that waits or goes on. Replies are kept: `start_run` continues it."""
+        return starter.stop(job)
 
 
 def _tool(

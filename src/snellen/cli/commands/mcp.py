@@ -20,7 +20,7 @@ class Options:
         False, "--allow-run", "offer a tool that starts runs, of the models of -m, within --budget", is_switch=True
     )
     budget: str | None = option(None, "--budget")
-    """What all runs together may spend while the server lives."""
+    """What all runs may spend together that are asked for in this folder, by this server and later ones."""
     models: Sequence[str] = option((), "--model")
     out: str | None = option(None, "--out")
     """None: the first of the folders."""
@@ -46,7 +46,11 @@ def main(options: Options) -> None:
     served = ServedRuns(folders)
     from snellen.mcp_server.server import build_server
 
-    build_server(served, starter).run("stdio")
+    try:
+        build_server(served, starter).run("stdio")
+    finally:
+        if starter is not None:
+            starter.close()
 
 
 def _check_flags(options: Options) -> None:
