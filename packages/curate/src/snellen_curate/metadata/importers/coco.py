@@ -39,8 +39,10 @@ class _CocoImage(Struct, gc=False):
 
     @property
     def path(self) -> str:
-        """LVIS names files by their addresses: train2017/000000000001.jpg."""
-        return self.file_name or "/".join(self.coco_url.split("/")[-2:])
+        """LVIS names files by their addresses: train2017/000000000001.jpg. Its first version also
+        has names of 2014, which the same images have no more."""
+        is_lvis = self.neg_category_ids is not None and self.coco_url
+        return "/".join(self.coco_url.split("/")[-2:]) if is_lvis or not self.file_name else self.file_name
 
 
 class _CocoCategory(Struct, gc=False):
