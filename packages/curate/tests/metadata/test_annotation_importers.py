@@ -191,6 +191,39 @@ def test_labelme(tmp_path: Path) -> None:
     assert left_out == {"a shape of type 'point'": 1}
 
 
+def test_labelme_parts_of_a_group_are_one_object(tmp_path: Path) -> None:
+    make_image(tmp_path / "a.jpg")
+    parts = [("cup", 0, 10), ("cup", 0, 80), ("bus", 0, 20), ("cup", None, 30), ("__ignore__", None, 0)]
+    shapes = [
+        {"label": label, "group_id": group, "points": [[left, 5], [left + 9, 15]], "shape_type": "rectangle"}
+        for label, group, left in parts
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"shapes": shapes, "imagePath": "a.jpg"}))
+    (record,), left_out = imported("labelme", tmp_path / "a.json", tmp_path / "records.jsonl")
+    assert [(box.label, box.corners) for box in record.boxes] == [
+        ("cup", (10, 5, 89, 15)),
+        ("bus", (20, 5, 29, 15)),
+        ("cup", (30, 5, 39, 15)),
+    ]
+    assert left_out == {"a shape of type '__ignore__'": 1}
+    assert RecordFiles(tmp_path / "records.jsonl").header.spaces == {"made": {"cup": "", "bus": ""}}
+
+
+def test_coco_files_with_nulls(tmp_path: Path) -> None:
+    """As LabelMe's own tools write them; others write an empty list for no box."""
+    make_image(tmp_path / "1.jpg")
+    file = json.loads(coco_file("1.jpg", "cup"))
+    file["licenses"] = [{"id": 0, "name": None, "url": None}]
+    file["categories"][0]["supercategory"] = None
+    file["images"][0] |= {"license": 0, "flickr_url": None, "coco_url": None}
+    file["annotations"][1] = {"image_id": 1, "category_id": 1, "bbox": []}
+    (tmp_path / "a.json").write_text(json.dumps(file))
+    (record,), left_out = imported("coco", tmp_path / "a.json", tmp_path / "records.jsonl")
+    assert [box.label for box in record.boxes] == ["cup"]
+    assert (record.license, record.url) == ("", "")
+    assert left_out == {"an object without a box": 2}
+
+
 def test_blanks_around_labels_make_no_other_category(tmp_path: Path) -> None:
     make_image(tmp_path / "a.jpg")
     corners = [[50, 60], [10, 20]]
@@ -305,7 +338,14 @@ def open_images_folder(folder: Path) -> Path:
             "a,verification,/m/4,0",
             "b,verification,/m/4,1",
         ],
-        "class-descriptions-boxable.csv": ["/m/1,Person", "/m/2,Woman", "/m/3,Human hand", "/m/4,Traffic light"],
+        "train-object-segmentation.csv": ["MaskPath,ImageID,LabelName", "a.png,a,/m/1"],
+        "class-descriptions-boxable.csv": [
+            "LabelName,DisplayName",
+            "/m/1,Person",
+            "/m/2,Woman",
+            "/m/3,Human hand",
+            "/m/4,Traffic light",
+        ],
         "images.csv": [
             "ImageID,Subset,OriginalURL,OriginalLandingURL,License,AuthorProfileURL,Author,Title",
             "a,validation,,https://example.org/a,https://creativecommons.org/licenses/by/2.0/,,Ann Other,x",
@@ -327,7 +367,11 @@ def test_open_images(tmp_path: Path) -> None:
     assert first.categories == ("person", "woman", "human hand", "traffic light")
     assert (first.license, first.author, first.url) == ("CC-BY-2.0", "Ann Other", "https://example.org/a")
     assert (second.label, second.categories) == ("traffic light", ("traffic light",))
-    assert left_out == {"a box of a picture that is not there": 1, "a box whose corners are no numbers": 1}
+    assert left_out == {
+        "a box of a picture that is not there": 1,
+        "a box whose corners are no numbers": 1,
+        "a file of another kind, train-object-segmentation.csv": 1,
+    }
     # A woman is a person: how many there are, and where the one is, is not said.
     space = RecordFiles(tmp_path / "r.jsonl").header.spaces["made"]
     assert space["woman"] == "person"

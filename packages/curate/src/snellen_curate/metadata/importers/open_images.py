@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -37,18 +37,18 @@ def read_open_images(request: ImportRequest) -> ImportedMetadata:
     place = request.images or files[0].absolute().parent
     images = {path.stem: path for path in find_files(place, IMAGE_SUFFIXES, follow_links=True)}
     names: dict[str, str] = {}
-    boxes, verified, facts = _Rows(), _Rows(), _Rows()
+    kinds = {"XMin": (boxes := _Rows()), "Confidence": (verified := _Rows()), "License": (facts := _Rows())}
     left_out: Counter[str] = Counter()
     for path in files:
         with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
             header = next(csv.reader(file), [])
             if "ImageID" not in header:
-                # Later versions have a header here. Capitals would stand in the middle of questions.
-                names |= {
-                    row[0]: row[1][:1].lower() + row[1][1:] for row in [header, *csv.reader(file)] if len(row) == 2
-                }
+                names |= _read_names([header, *csv.reader(file)])
                 continue
-            kind = boxes if "XMin" in header else verified if "Confidence" in header else facts
+            kind = next((rows for column, rows in kinds.items() if column in header), None)
+            if kind is None:
+                left_out[f"a file of another kind, {path.name}"] += 1
+                continue
             for row in csv.DictReader(file, header):
                 if row["ImageID"] in images:
                     kind.setdefault(row["ImageID"], []).append(row)
@@ -68,6 +68,13 @@ def read_open_images(request: ImportRequest) -> ImportedMetadata:
     space = {name: places.get(name, "") for name in names.values()}
     records = _records(request, images, boxes, verified, facts, names, left_out)
     return ImportedMetadata(records, {request.name: space}, left_out=left_out)
+
+
+def _read_names(rows: Iterable[list[str]]) -> dict[str, str]:
+    """Names of labels by their ids, without the header of later versions. A capital would stand in
+    the middle of questions."""
+    pairs = (row for row in rows if len(row) == 2 and row[0] != "LabelName")
+    return {label: name[:1].lower() + name[1:] for label, name in pairs}
 
 
 class _Label(Struct, rename="pascal"):
