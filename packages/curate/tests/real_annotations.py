@@ -2,18 +2,23 @@
 
     python packages/curate/tests/real_annotations.py FOLDER
 
-FOLDER holds checkouts of lightly-ai/coco128_yolo, datitran/raccoon_dataset and
-Shenggan/BCCD_Dataset, named as these are; what is not there is left out. Prints a table in
-Markdown. Nothing of these data sets is stored here: `test_guess_check.py` has a made-up twin.
+FOLDER holds checkouts of lightly-ai/coco128_yolo, datitran/raccoon_dataset, Shenggan/BCCD_Dataset,
+lvis-dataset/lvis-api and sysaster/dataset, named as these are; what is not there is left out. Where
+a repository has no pictures, some of one colour stand in their place. Prints a table in Markdown. Nothing
+of these data sets is stored here: `test_guess_check.py` has a made-up twin.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import json
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from PIL import Image
 
 from snellen_curate.metadata.build import MetadataQuestionOptions, build_questions
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
@@ -61,8 +66,10 @@ SETS = {
         "*.xml",
         "342348a9bb4df15a",
     ),
+    "LVIS": ("coco", "lvis-api/data/lvis_val_100.json", "", "lvis_val_100.json", "719efad354b63399"),
+    "Open Images": ("open-images", "dataset/data", "", "*.csv", "dd1df9edfd9e8a86"),
 }
-"""Importer, annotations, pictures, the annotation files, and the beginning of their digest."""
+"""Importer, annotations, pictures ("": drawn), the annotation files, and the beginning of their digest."""
 
 
 def digest(folder: Path, pattern: str) -> str:
@@ -71,6 +78,20 @@ def digest(folder: Path, pattern: str) -> str:
     for file in sorted(folder.rglob(pattern)):
         content.update(file.name.encode() + b"\0" + file.read_bytes())
     return content.hexdigest()
+
+
+def draw_images(path: Path, out: Path) -> Path:
+    """Pictures of one colour each, in place of those that a file of LVIS, or a folder of Open Images, names."""
+    if path.is_dir():
+        tables = (csv.DictReader(file.read_text().splitlines()) for file in path.glob("*-bbox.csv"))
+        sizes = {f"{row['ImageID']}.png": (640, 480) for table in tables for row in table}
+    else:
+        images = json.loads(path.read_text())["images"]
+        sizes = {"/".join(each["coco_url"].split("/")[-2:]): (each["width"], each["height"]) for each in images}
+    for number, (name, size) in enumerate(sizes.items()):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", size, f"#{number:06x}").save(out / name, "PNG")
+    return out
 
 
 def measure(folder: Path, name: str, *, is_control: bool) -> Iterator[str]:
@@ -82,7 +103,8 @@ def measure(folder: Path, name: str, *, is_control: bool) -> Iterator[str]:
         raise SystemExit(f"{path} has the digest {found[:16]}; expected {expected}")
     with tempfile.TemporaryDirectory() as work:
         out = Path(work, "records.jsonl")
-        request = ImportRequest(paths=(str(path),), out=out, images=folder / images, source="set")
+        pictures = folder / images if images else draw_images(path, Path(work, "drawn"))
+        request = ImportRequest(paths=(str(path),), out=out, images=pictures, source="set")
         records = import_metadata(importer, request).records
         templates = Path(work, "templates.toml")
         templates.write_text(TEMPLATES.format(control=CONTROL if is_control else ""))

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 from PIL import Image
 
 from snellen.cli import main
 from snellen.core.errors import DataError
+from snellen_curate.metadata.build import build_questions
+from snellen_curate.metadata.draw import NO_FREQUENCIES
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
 from snellen_curate.metadata.record_file import RecordFiles
 from snellen_curate.metadata.records import MetadataRecord
+from snellen_curate.metadata.spaces import CategoryTree
+from snellen_curate.metadata.targets import find_targets
+from snellen_curate.metadata.templates import QuestionTemplate
+from snellen_curate.open_data import open_items
 
 SIZE = (200, 100)
 
@@ -183,6 +191,39 @@ def test_labelme(tmp_path: Path) -> None:
     assert left_out == {"a shape of type 'point'": 1}
 
 
+def test_labelme_parts_of_a_group_are_one_object(tmp_path: Path) -> None:
+    make_image(tmp_path / "a.jpg")
+    parts = [("cup", 0, 10), ("cup", 0, 80), ("bus", 0, 20), ("cup", None, 30), ("__ignore__", None, 0)]
+    shapes = [
+        {"label": label, "group_id": group, "points": [[left, 5], [left + 9, 15]], "shape_type": "rectangle"}
+        for label, group, left in parts
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"shapes": shapes, "imagePath": "a.jpg"}))
+    (record,), left_out = imported("labelme", tmp_path / "a.json", tmp_path / "records.jsonl")
+    assert [(box.label, box.corners) for box in record.boxes] == [
+        ("cup", (10, 5, 89, 15)),
+        ("bus", (20, 5, 29, 15)),
+        ("cup", (30, 5, 39, 15)),
+    ]
+    assert left_out == {"a shape of type '__ignore__'": 1}
+    assert RecordFiles(tmp_path / "records.jsonl").header.spaces == {"made": {"cup": "", "bus": ""}}
+
+
+def test_coco_files_with_nulls(tmp_path: Path) -> None:
+    """As LabelMe's own tools write them; others write an empty list for no box."""
+    make_image(tmp_path / "1.jpg")
+    file = json.loads(coco_file("1.jpg", "cup"))
+    file["licenses"] = [{"id": 0, "name": None, "url": None}]
+    file["categories"][0]["supercategory"] = None
+    file["images"][0] |= {"license": 0, "flickr_url": None, "coco_url": None}
+    file["annotations"][1] = {"image_id": 1, "category_id": 1, "bbox": []}
+    (tmp_path / "a.json").write_text(json.dumps(file))
+    (record,), left_out = imported("coco", tmp_path / "a.json", tmp_path / "records.jsonl")
+    assert [box.label for box in record.boxes] == ["cup"]
+    assert (record.license, record.url) == ("", "")
+    assert left_out == {"an object without a box": 2}
+
+
 def test_blanks_around_labels_make_no_other_category(tmp_path: Path) -> None:
     make_image(tmp_path / "a.jpg")
     corners = [[50, 60], [10, 20]]
@@ -236,6 +277,118 @@ def test_lvis_says_what_was_looked_for(tmp_path: Path) -> None:
     # Tomatoes were not all marked: nobody may count them. Nobody looked for a zebra.
     assert [(box.label, box.crowd) for box in record.boxes] == [("alarm clock", False), ("tomato", True)]
     assert record.categories == ("alarm clock", "tomato", "bow (weapon)")
+
+
+def test_a_label_of_lvis_is_asked_for_only_where_it_was_looked_for(tmp_path: Path) -> None:
+    """Of 40 images each, cups are in half, and nobody looked for them in the others; buses are in
+    a fifth of those in which they were looked for."""
+    images, annotations = [], []
+    for number in range(40):
+        make_image(tmp_path / f"{number}.jpg")
+        has_bus = number % 5 == 0
+        images.append(
+            {
+                "id": number,
+                "file_name": f"COCO_val2014_{number}.jpg",
+                "coco_url": f"http://example.org/val/{number}.jpg",
+                "neg_category_ids": [] if has_bus else [2],
+            }
+        )
+        annotations += [{"image_id": number, "category_id": 1, "bbox": [0, 0, 9, 9]}] * (number % 2)
+        annotations += [{"image_id": number, "category_id": 2, "bbox": [0, 0, 50, 40]}] * has_bus
+    categories = [{"id": 1, "name": "cup"}, {"id": 2, "name": "bus"}]
+    file = {"images": images, "annotations": annotations, "categories": categories}
+    (tmp_path / "lvis.json").write_text(json.dumps(file))
+    request = ImportRequest(paths=(str(tmp_path / "lvis.json"),), out=tmp_path / "records.jsonl", source="made")
+    import_metadata("coco", request)
+    assert read(tmp_path / "records.jsonl")[3].images == ("val/3.jpg",)
+    template = (
+        '[[templates]]\nsubtask = "presence"\nanswer = "presence"\noptions = 2\nquestions = ["Is there a {label}?"]'
+    )
+    (tmp_path / "templates.toml").write_text(template)
+    (tmp_path / "val").symlink_to(tmp_path, target_is_directory=True)
+    build_questions(tmp_path / "records.jsonl", tmp_path / "templates.toml", tmp_path / "out")
+    items = open_items(tmp_path / "out")
+    assert {item.sample.question for item in items} == {"Is there a bus?"}
+    answers = Counter(item.sample.options[item.sample.gold[0]] for item in items)
+    assert answers["Yes"] == 8
+    assert 4 <= answers["No"] <= 12
+
+
+HIERARCHY = {
+    "LabelName": "/m/0bl9f",
+    "Subcategory": [{"LabelName": "/m/1", "Subcategory": [{"LabelName": "/m/2"}], "Part": [{"LabelName": "/m/3"}]}],
+}
+
+
+def open_images_folder(folder: Path) -> Path:
+    for name in ("a", "b"):
+        make_image(folder / "images" / f"{name}.jpg")
+    texts = {
+        "validation-annotations-bbox.csv": [
+            "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside",
+            "a,xclick,/m/1,1,0.1,0.5,0.2,0.6,0,0,0,0,0",
+            "a,xclick,/m/2,1,0.5,0.75,0.2,0.6,0,0,0,0,0",
+            "a,xclick,/m/3,1,0,1,0,1,0,0,1,0,0",
+            "a,xclick,/m/3,1,,,,,0,0,0,0,0",
+            "c,xclick,/m/1,1,0,1,0,1,0,0,0,0,0",
+        ],
+        "validation-annotations-human-imagelabels.csv": [
+            "ImageID,Source,LabelName,Confidence",
+            "a,verification,/m/4,0",
+            "b,verification,/m/4,1",
+        ],
+        "train-object-segmentation.csv": ["MaskPath,ImageID,LabelName", "a.png,a,/m/1"],
+        "class-descriptions-boxable.csv": [
+            "LabelName,DisplayName",
+            "/m/1,Person",
+            "/m/2,Woman",
+            "/m/3,Human hand",
+            "/m/4,Traffic light",
+        ],
+        "images.csv": [
+            "ImageID,Subset,OriginalURL,OriginalLandingURL,License,AuthorProfileURL,Author,Title",
+            "a,validation,,https://example.org/a,https://creativecommons.org/licenses/by/2.0/,,Ann Other,x",
+        ],
+    }
+    for name, lines in texts.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    (folder / "hierarchy.json").write_text(json.dumps(HIERARCHY))
+    return folder
+
+
+def test_open_images(tmp_path: Path) -> None:
+    (first, second), left_out = imported("open-images", open_images_folder(tmp_path / "oi"), tmp_path / "r.jsonl")
+    assert [(box.label, box.corners, box.crowd) for box in first.boxes] == [
+        ("person", (20, 20, 100, 60), False),
+        ("woman", (100, 20, 150, 60), False),
+        ("human hand", (0, 0, 200, 100), True),
+    ]
+    assert first.categories == ("person", "woman", "human hand", "traffic light")
+    assert (first.license, first.author, first.url) == ("CC-BY-2.0", "Ann Other", "https://example.org/a")
+    assert (second.label, second.categories) == ("traffic light", ("traffic light",))
+    assert left_out == {
+        "a box of a picture that is not there": 1,
+        "a box whose corners are no numbers": 1,
+        "a file of another kind, train-object-segmentation.csv": 1,
+    }
+    # A woman is a person: how many there are, and where the one is, is not said.
+    space = RecordFiles(tmp_path / "r.jsonl").header.spaces["made"]
+    assert space["woman"] == "person"
+    tree = CategoryTree(space)
+    for answer in ("count", "box"):
+        assert not find_targets(first, QuestionTemplate("x", answer), tree, NO_FREQUENCIES, Random(0))
+    without = CategoryTree(dict.fromkeys(space, ""))
+    targets = find_targets(first, QuestionTemplate("x", "count"), without, NO_FREQUENCIES, Random(0))
+    assert {target.fields["label"] for target in targets} == {"person", "woman"}
+
+
+def test_open_images_without_its_images(tmp_path: Path) -> None:
+    folder = open_images_folder(tmp_path / "oi")
+    for path in folder.glob("images/*"):
+        path.rename(path.with_stem(f"x{path.stem}"))
+    with pytest.raises(DataError, match="no row is about one of the 2 pictures"):
+        imported("open-images", folder, tmp_path / "r.jsonl")
 
 
 def coco_file(name: str, category: str) -> str:

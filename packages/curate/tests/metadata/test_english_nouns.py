@@ -48,6 +48,9 @@ NOUNS = [
     ("roof", "roofs", "a roof"),
     ("sunglasses", "sunglasses", "a pair of sunglasses"),
     ("ewer", "ewers", "a ewer"),
+    ("cattle", "cattle", "some cattle"),
+    ("maracas", "maracas", "some maracas"),
+    ("rays and skates", "rays and skates", "some rays and skates"),
 ]
 
 

@@ -30,8 +30,8 @@ class Options(ActionOptions):
 
     importer: str = argument(
         "IMPORTER",
-        "coco (LVIS too), image-folder, labelme, table (Parquet, JSON Lines, CSV, "
-        "Hugging Face), visual-genome, voc, yolo, or one of a plug-in",
+        "coco (LVIS too), image-folder, labelme, open-images, table (Parquet, JSON Lines, "
+        "CSV, Hugging Face), visual-genome, voc, yolo, or one of a plug-in",
     )
     paths: Sequence[str] = argument("PATH", "its files or folder; for a table also hf://org/name?split=NAME", "+")
     out: str = option(MISSING, "--out", parse=parse_folder)

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.model import AnyModel, Identity
+from snellen.core.model import AnyModel
 from snellen.data_sets.decisions import FAILED, Action, Decision
 from snellen.data_sets.items import ItemTable
 from snellen.data_sets.step import Step, open_step
 from snellen.report.documents.comparison import comparison_names
 from snellen.report.format import plural
 from snellen.store.runs import RunFolder, distinct_runs
+from snellen_curate.asking import model_setting
 from snellen_curate.filter.judging import JudgedItems, judge_items
 from snellen_curate.filter.model_runs import Reports, run_models
 from snellen_curate.filter.rules import (
@@ -96,8 +97,8 @@ def filter_items(
     settings: dict[str, Any] = {
         **_rule_settings(rules, chosen),
         "circular": options.circular,
-        "text_only": sorted(map(_name, text_only)),
-        "vision": sorted(map(_name, vision)),
+        "text_only": sorted(map(model_setting, text_only)),
+        "vision": sorted(map(model_setting, vision)),
         "runs": sorted(run.info.name for _, run in stored),
     }
     with open_step(out, STEP, settings, table) as step:
@@ -144,16 +145,6 @@ def _check_models(named: Mapping[ModelKind, Sequence[AnyModel]]) -> None:
         for name, count in Counter(names).items():
             if count > 1:
                 raise UsageError(f"{MODEL_FLAGS[kind]} names {name} {count} times; each model has one vote")
-
-
-def _name(model: AnyModel) -> str:
-    """What a model is called in the settings of the step: the same in every start."""
-    if isinstance(model, str):
-        return model
-    identity = getattr(model, "identity", None)
-    if isinstance(identity, Identity):
-        return f"{identity.provider}/{identity.name}"
-    return str(getattr(model, "__name__", type(model).__name__))
 
 
 def _check_items(index: ItemIndex, table: ItemTable, rules: FilterRules) -> None:

@@ -150,6 +150,8 @@ class TemplatePool:
         """Row numbers by source."""
         self.observed: dict[str, Counter[str]] = {}
         """Answers by source, with how often they occur."""
+        self._absent: dict[str, Counter[str]] = {}
+        """Labels that records with categories of their own do not show, by source."""
         self._trees: dict[str, CategoryTree] = {}
         self._plans: dict[str, AnswerPlan] = {}
         self._several: dict[str, list[tuple[str, ...]]] = {}
@@ -167,6 +169,10 @@ class TemplatePool:
         if self.index is None and not self._counts_answers:
             return
         texts = answer_texts(record, self.template.answer)
+        if self.template.answer == "presence" and record.categories:
+            absent: Counter[str] = self._absent.setdefault(record.source, Counter())
+            if len(absent) < _MAX_LABELS:
+                absent.update(set(record.categories).difference(texts))
         if self._counts_answers:
             observed: Counter[str] = self.observed.setdefault(record.source, Counter())
             if len(observed) < _MAX_LABELS:
@@ -181,7 +187,8 @@ class TemplatePool:
         """The category space of a record's answers: its own list, the space that it or the template
         names, else the answers of the records of its source."""
         if self._answers_are_labels and record.categories:
-            return CategoryTree(dict.fromkeys(record.categories, ""))
+            places = spaces[record.space].places if record.space else {}
+            return CategoryTree({label: places.get(label, "") for label in record.categories})
         own = record.space if self._answers_are_labels else ""
         if own or self.template.space:
             return spaces[own or self.template.space]
@@ -194,7 +201,7 @@ class TemplatePool:
 
     def frequencies(self, source: str) -> AnswerFrequencies:
         """How often each answer is right among the records of a source."""
-        return AnswerFrequencies(self.observed.get(source, {}), len(self.rows[source]))
+        return AnswerFrequencies(self.observed.get(source, {}), len(self.rows[source]), self._absent.get(source))
 
     def plan(self, source: str) -> AnswerPlan:
         """Which answers become keys of the questions of a source, and how often they are

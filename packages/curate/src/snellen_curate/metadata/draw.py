@@ -114,6 +114,8 @@ class AnswerFrequencies(NamedTuple):
     counts: Mapping[str, float] = {}
     """Records by answer."""
     records: int = 0
+    absent: Mapping[str, float] | None = None
+    """Records by a label that was looked for and is not there; None: in all others."""
 
     def order(self, texts: Iterable[str], rng: Random) -> list[str]:
         """The texts in random order, the likelier ones earlier: the first n are drawn without
@@ -132,7 +134,7 @@ class AnswerFrequencies(NamedTuple):
         """With these weights a label is asked for as often where it is absent as where it is
         present; 0 for one that is everywhere, or nowhere."""
         present = self.counts.get(label, 0)
-        absent = max(0, self.records - present)
+        absent = max(0, self.records - present) if self.absent is None else self.absent.get(label, 0)
         return min(present, absent) / max(1, present if is_present else absent)
 
 

@@ -54,7 +54,7 @@ def _is_plural(word: str) -> bool:
 def add_article(noun: str) -> str:
     """The name with what stands before one: `an umbrella`, `a pair of skis`, `some butter`."""
     last = _REST.split(noun, maxsplit=1)[0].rpartition(" ")[2].lower()
-    if last in _PAIRS:
+    if last in _PAIRS and " and " not in noun:
         return f"a pair of {noun}"
     if last in _MASS or _is_plural(last):
         return f"some {noun}"

@@ -38,6 +38,7 @@ class CategoryTree:
 
     def __init__(self, space: Mapping[str, str]) -> None:
         self.labels = tuple(space)
+        self.places = space
         self._paths = {label: tuple(filter(None, path.split("/"))) for label, path in space.items()}
         self._below: dict[str, list[str]] = {}
         for label, path in self._paths.items():

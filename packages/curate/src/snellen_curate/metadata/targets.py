@@ -93,9 +93,12 @@ def _targets(record: MetadataRecord, answer: str, tree: CategoryTree, rng: Rando
     """The targets of one kind of answer; `_presence_targets` has those about presence."""
     if answer == "count":
         for label, count in count_labels(record).items():
-            yield QuestionTarget(f"count-{label}", str(count), {"label": label})
+            if not _has_relative(record, label, tree):
+                yield QuestionTarget(f"count-{label}", str(count), {"label": label})
     elif answer == "box":
-        yield from box_targets(record)
+        for target in box_targets(record):
+            if not _has_relative(record, target.fields.get("label", ""), tree):
+                yield target
     elif answer == "keypoints":
         yield from _keypoint_targets(record)
     elif answer == "relation":
@@ -113,6 +116,13 @@ def _targets(record: MetadataRecord, answer: str, tree: CategoryTree, rng: Rando
         for text in answer_texts(record, answer):
             true = true_labels(record, tree) if answer == "label" else ()
             yield QuestionTarget("", text, true=true)
+
+
+def _has_relative(record: MetadataRecord, label: str, tree: CategoryTree) -> bool:
+    """Whether the image also shows what `label` is a kind of, or a kind of it: who counts the
+    dogs may count the poodles."""
+    others = set(labels_of(record)) - {label}
+    return bool(label) and not others.isdisjoint(tree.also_true(label))
 
 
 def _presence_targets(

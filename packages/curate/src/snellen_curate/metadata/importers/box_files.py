@@ -139,6 +139,12 @@ class _LabelMeShape(Struct):
     label: str
     points: list[tuple[float, float]]
     shape_type: str = "polygon"
+    group_id: int | None = None
+    """The parts of an object that something hides have one number, and its label."""
+
+
+_NO_LABELS = ("__ignore__", "_background_")
+"""What LabelMe's tools take for no object."""
 
 
 class _LabelMeFile(Struct, rename="camel"):
@@ -148,8 +154,23 @@ class _LabelMeFile(Struct, rename="camel"):
 
 def _parse_labelme(path: Path) -> tuple[str, list[Shape]]:
     file = decode_document(path, _LabelMeFile, "a LabelMe file")
-    shapes = [Shape(each.label, _labelme_corners(each), each.shape_type) for each in file.shapes]
-    return file.image_path, shapes
+    objects: dict[object, Shape] = {}
+    for number, each in enumerate(file.shapes):
+        shape = Shape(each.label, _labelme_corners(each), each.shape_type)
+        if each.label in _NO_LABELS:
+            shape = Shape("", None, each.label)
+        key = number if each.group_id is None else (each.label, each.group_id)
+        before = objects.get(key)
+        if before is not None and before.corners and shape.corners:
+            shape = shape._replace(corners=_around(before.corners, shape.corners))
+        objects[key] = shape
+    return file.image_path, list(objects.values())
+
+
+def _around(one: Corners, other: Corners) -> Corners:
+    """The box around two boxes."""
+    left, top, right, bottom = zip(one, other, strict=True)
+    return min(left), min(top), max(right), max(bottom)
 
 
 def _labelme_corners(shape: _LabelMeShape) -> Corners | None:

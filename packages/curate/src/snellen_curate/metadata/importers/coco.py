@@ -30,8 +30,8 @@ class _CocoImage(Struct, gc=False):
     width: int = 0
     height: int = 0
     license: int | None = None
-    flickr_url: str = ""
-    coco_url: str = ""
+    flickr_url: str | None = ""
+    coco_url: str | None = ""
     neg_category_ids: tuple[int, ...] | None = None
     """Of LVIS: categories that are not in the image."""
     not_exhaustive_category_ids: tuple[int, ...] = ()
@@ -39,14 +39,16 @@ class _CocoImage(Struct, gc=False):
 
     @property
     def path(self) -> str:
-        """LVIS names files by their addresses: train2017/000000000001.jpg."""
-        return self.file_name or "/".join(self.coco_url.split("/")[-2:])
+        """LVIS names files by their addresses: train2017/000000000001.jpg. Its first version also
+        has names of 2014, which the same images have no more."""
+        address = "/".join((self.coco_url or "").split("/")[-2:])
+        return address if address and (self.neg_category_ids is not None or not self.file_name) else self.file_name
 
 
 class _CocoCategory(Struct, gc=False):
     id: int
     name: str
-    supercategory: str = ""
+    supercategory: str | None = ""
     keypoints: tuple[str, ...] = ()
     isthing: int = 1
     """0 for what cannot be counted, such as grass."""
@@ -60,14 +62,14 @@ class _CocoCategory(Struct, gc=False):
 
 class _CocoSegment(Struct, gc=False):
     category_id: int
-    bbox: tuple[float, float, float, float] | None = None
+    bbox: tuple[float, ...] | None = None
     iscrowd: int = 0
 
 
 class _CocoAnnotation(Struct, gc=False):
     image_id: int
     category_id: int = -1
-    bbox: tuple[float, float, float, float] | None = None
+    bbox: tuple[float, ...] | None = None
     iscrowd: int = 0
     keypoints: tuple[float, ...] = ()
     caption: str = ""
@@ -77,8 +79,8 @@ class _CocoAnnotation(Struct, gc=False):
 
 class _CocoLicense(Struct, gc=False):
     id: int
-    name: str = ""
-    url: str = ""
+    name: str | None = ""
+    url: str | None = ""
 
 
 class _CocoFile(Struct):
@@ -94,7 +96,7 @@ def read_coco(request: ImportRequest) -> ImportedMetadata:
     }
     _check_numbers(files)
     categories = {each.id: each for file in files.values() for each in file.categories}
-    space = {each.label: each.supercategory for each in categories.values()}
+    space = {each.label: each.supercategory or "" for each in categories.values()}
     left_out: Counter[str] = Counter()
     return ImportedMetadata(
         _records(request, files, categories, left_out), {request.name: space} if space else {}, left_out=left_out
@@ -121,7 +123,9 @@ def _records(
 ) -> Iterator[MetadataRecord]:
     """A record for each image of any of the files, in the order of the first that names it."""
     images = {image.id: image for file in reversed(files.values()) for image in file.images}
-    licenses = {each.id: licence_named(each.name, each.url) for file in files.values() for each in file.licenses}
+    licenses = {
+        each.id: licence_named(each.name or "", each.url or "") for file in files.values() for each in file.licenses
+    }
     by_image: dict[int, list[_CocoAnnotation]] = {}
     for path, file in files.items():
         for annotation in file.annotations:
@@ -140,7 +144,7 @@ def _records(
             source=request.name,
             images=(request.image_path(image.path, folder),),
             license=licenses.get(image.license, "") if image.license is not None else "",
-            url=image.flickr_url or image.coco_url,
+            url=image.flickr_url or image.coco_url or "",
             width=image.width,
             height=image.height,
             **only_label(labels),
@@ -164,8 +168,9 @@ def _objects(
     )
     for each in found:
         category = categories.get(each.category_id)
-        if each.bbox is None or category is None:
-            if each.bbox is not None:
+        # Some tools write an empty list for no box.
+        if not each.bbox or len(each.bbox) != 4 or category is None:
+            if each.bbox:
                 left_out["an object whose category is not listed"] += 1
             elif category is not None:
                 left_out["an object without a box"] += 1

@@ -151,23 +151,24 @@ def only_path(request: ImportRequest) -> Path:
     return path
 
 
-def annotation_files(request: ImportRequest, suffix: str) -> list[Path]:
+def annotation_files(request: ImportRequest, *suffixes: str) -> list[Path]:
     """The annotation files that were named, and those in the folders that were. Raises
     DataError."""
     files: list[Path] = []
     for path in (Path(name).expanduser() for name in request.paths):
-        files += find_files(path, (suffix,), follow_links=True) if path.is_dir() else [path]
+        files += find_files(path, suffixes, follow_links=True) if path.is_dir() else [path]
     missing = [str(path) for path in files if not path.is_file()]
     if missing:
         raise DataError(f"{', '.join(missing)}: there is no such file or folder")
     if not files:
-        raise DataError(f"{', '.join(request.paths)}: there is no {suffix} file")
+        raise DataError(f"{', '.join(request.paths)}: there is no {' or '.join(suffixes)} file")
     return files
 
 
 IMPORTERS = {
     "coco": "coco:read_coco",
     "labelme": "box_files:read_labelme",
+    "open-images": "open_images:read_open_images",
     "voc": "box_files:read_voc",
     "yolo": "yolo:read_yolo",
     "image-folder": "table:read_image_folder",

@@ -98,11 +98,17 @@ def _join(request: ImportRequest, files: list[list[_GenomeImage]]) -> dict[int, 
 def _records(
     request: ImportRequest, files: list[list[_GenomeImage]], left_out: Counter[str]
 ) -> Iterator[MetadataRecord]:
-    """A record for each image: its objects as boxes, regions as boxes with an expression."""
+    """A record for each image: its objects as boxes, regions as boxes with an expression.
+
+    People named what they liked, an object by several names: what has no name in an image may be
+    there, and nobody counted what has.
+    """
     folder = Path(request.paths[0]).expanduser().absolute().parent
     for number, image in _join(request, files).items():
         size = (image.width, image.height)
-        boxes = [box for each in image.objects for box in clip_box(each.label, each.corners, size, left_out)]
+        boxes = [
+            box for each in image.objects for box in clip_box(each.label, each.corners, size, left_out, crowd=True)
+        ]
         # Regions first: `expression` is what a template asks for.
         spellings = Counter(region.phrase.strip().lower() for region in image.regions)
         expressions = [
@@ -118,6 +124,7 @@ def _records(
             images=(request.image_path(name, folder),),
             width=image.width,
             height=image.height,
+            categories=tuple(dict.fromkeys(box.label for box in boxes)),
             boxes=(*expressions, *boxes),
             relations=tuple(
                 ObjectRelation(each.subject.label, each.predicate.strip().lower(), each.object.label)
