@@ -56,6 +56,7 @@ class Task:
             "kind": "open" if self.is_judged else "choice",
             "headline": "colour sense",
             "multi_turn": self.name == "turns",
+            "generation": {"max_new_tokens": 9},
         }
 
     def sample(self, index: int) -> dict[str, Any]:
@@ -64,6 +65,8 @@ class Task:
         told: dict[str, Any] = {"id": f"colour {index}", "messages": [{"role": "user", "parts": [part, text]}]}
         if not self.is_judged:
             told |= {"kind": "choice", "options": dict(zip("ABCD", COLOURS, strict=True)), "gold": ["ABCD"[index]]}
+        if self.name == "settings" and index == 1:
+            told["generation"] = {"temperature": 0.5, "max_new_tokens": 7}
         return told | {"groups": {"warm": str(index == 0)}, "question": "Which colour?"}
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
@@ -79,7 +82,7 @@ class Task:
             raise TaskGroup(ValueError("a colour out of space"))
         if self.is_judged:
             question = {"role": "user", "parts": [{"type": "text", "text": f"Is {replies[0]!r} {COLOURS[index]}?"}]}
-            text = self.tool.ask_judge([question], {"max_tokens": 5})
+            text = self.tool.ask_judge([question], {"max_tokens": 5, "stop": ["."], "temperature": 1.0, "top_p": 0.5})
             return {"values": {"verdict": 1.0 if "yes" in text.lower() else 0.0}, "correct": "yes" in text.lower()}
         if self.name == "together":
             return {"values": {}, "state": [replies[-1], index]}

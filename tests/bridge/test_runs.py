@@ -86,11 +86,27 @@ def test_a_sample_that_cannot_be_scored_fails_and_its_reply_stays(tmp_path: Path
     assert len(ASKED) == 4, "the reply is stored, only the score is tried again"
 
 
+def test_a_question_has_the_settings_that_the_tool_gives_it(tmp_path: Path) -> None:
+    seen: list[tuple[int, float]] = []
+
+    def model(request: snellen.Generate) -> str:
+        seen.append((request.settings.max_new_tokens, request.settings.temperature))
+        return "A"
+
+    run("settings", tmp_path, model)
+    assert sorted(seen) == [(7, 0.5), (9, 0.0), (9, 0.0), (9, 0.0)]
+    seen.clear()
+    run("settings", tmp_path / "short", model, variant=snellen.Variant(max_new_tokens=3))
+    assert sorted(seen) == [(3, 0.0), (3, 0.0), (3, 0.0), (3, 0.5)]
+
+
 def test_a_judge_is_asked_through_snellen(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def judge(request: snellen.Generate) -> str:
         asked.append(request.text())
+        if request.text().startswith("Is "):
+            assert (request.settings.stop, request.settings.top_p) == ((".",), 0.5)
         return "yes" if "red" in request.text() else "no"
 
     one = run("judged", tmp_path, judges=[judge])

@@ -16,8 +16,9 @@ from typing import Any, cast
 
 from snellen.benchmarks.declaration.peers import PEERS
 from snellen.benchmarks.protocol.judging import JUDGE
+from snellen.bridge.catalogue import find_listed, read_catalogue
 from snellen.bridge.environment import find_checkout, find_python
-from snellen.bridge.flow import BridgedFlow, PutQuestion, media_refs
+from snellen.bridge.flow import BridgedFlow, PutQuestion, generation_of, media_refs
 from snellen.bridge.process import PeerFault, PeerLost, Session, WorkerCommand
 from snellen.bridge.protocol import NextTurn, SampleData, TaskFacts
 from snellen.bridge.scorer import SCORER, ScorerModel
@@ -25,7 +26,6 @@ from snellen.bridge.summary import Whole
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, requires
 from snellen.core.errors import DataError, UsageError, storage_errors
 from snellen.core.model import Modality
-from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.settings import Settings, peer_setting
@@ -36,8 +36,6 @@ PLACE_OPTIONS = ("checkout", "python", "data", "network")
 """Options that say where things are, and change no number."""
 TASK_OPTIONS = {"video": ("frames", "file"), "checksum": ("on", "off")}
 """Options that the adapters take."""
-MAX_NEW_TOKENS = 2048
-"""Longest reply where the tool does not say it."""
 HEADLINE = "score"
 """Name of the headline where the tool does not say it before the first run."""
 
@@ -87,7 +85,7 @@ class BridgedTask:
         """The questions of rows. Raises DataError where the tool cannot make one."""
         for row in rows:
             data = self._sample_data(row.index)
-            self._questions[data.id] = PutQuestion(row.index, data.messages)
+            self._questions[data.id] = PutQuestion(row.index, data.messages, data.generation)
             yield self._sample(data)
 
     def find(self, sample: str) -> PutQuestion:
@@ -125,6 +123,24 @@ class BridgedTask:
         )
 
 
+def listed_facts(peer: str, task: str) -> dict[str, str]:
+    """What is known of a task before its tool is there. Raises UnknownName."""
+    from snellen.benchmarks.declaration.registry import own_name_of
+
+    listed, found = find_listed(peer, task), read_catalogue(peer)
+    at = f" at commit {found.commit[:8]}" if found.commit else ""
+    return {
+        "benchmark": f"{peer}/{task}",
+        "by": f"the code of {PEERS[peer]} {found.version}{at}, in an environment of its own (docs/bridge.md)",
+        "inputs": " ".join(listed.modality),
+        "kind": listed.kind or "",
+        "needs": ", ".join(listed.wants()) or "its data",
+        "options": ", ".join((*TASK_OPTIONS, *PLACE_OPTIONS)),
+        "Snellen's own": own_name_of(task, peer),
+        "run it by": f"snellen run -m MODEL -b {peer}/{task}",
+    }
+
+
 def bridge_factory(peer: str, task: str) -> BenchmarkFactory:
     """What builds the benchmark of a task of another tool, by a variant."""
     return partial(_build, peer, task)
@@ -143,7 +159,6 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
     identity = {"version": version, "data": facts.digest, **asked}
     scorer = ScorerModel(opened.session, identity)
     headline = facts.headline or HEADLINE
-    longest = variant.max_new_tokens or int(facts.generation.get("max_new_tokens", MAX_NEW_TOKENS))
     failures = cast(FailurePolicy, variant.failures or "exclude")
     folder = Settings.from_environment().cache / "bridge" / "aggregates"
     whole = Whole(opened.session, scorer.identity, folder, PEERS[peer], headline, has_judge, failures)
@@ -160,7 +175,12 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         open=opened.open,
         samples=opened.samples,
         flow=BridgedFlow(
-            name, opened.find, opened.next_turn if facts.multi_turn else None, _settings(facts, longest), has_judge
+            name,
+            opened.find,
+            opened.next_turn if facts.multi_turn else None,
+            facts.generation,
+            variant.max_new_tokens,
+            has_judge,
         ),
         summarise=whole.summarise,
         extra_roles=(JUDGE,) if has_judge else (),
@@ -168,7 +188,7 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         options=TASK_OPTIONS,
         rules=(),
         failures=failures,
-        max_new_tokens=longest,
+        max_new_tokens=generation_of(facts.generation, variant.max_new_tokens).max_new_tokens,
         notice="; ".join(facts.notes),
     )
 
@@ -182,6 +202,9 @@ def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]
 def open_named(peer: str, task: str, given: Mapping[str, str], has_judge: bool = False) -> BridgedTask:
     """The task with the options of a name. Raises UsageError."""
     options = _resolve(f"{peer}/{task}", given)
+    if not any(options.get(key) or peer_setting(peer, key) for key in ("checkout", "python")):
+        # Of the pinned code all tasks are known: a slip of the pen costs no download.
+        find_listed(peer, task)
     place = tuple(sorted((key, value) for key, value in options.items() if key in PLACE_OPTIONS))
     return open_task(peer, task, tuple(sorted(_tool_options(options, has_judge).items())), place)
 
@@ -205,7 +228,10 @@ def worker_command(peer: str, place: Mapping[str, str]) -> WorkerCommand:
     python = given["python"] or find_python(peer)
     data = _folder(f"{peer}: data", given["data"]) or _usual_data(peer)
     settings = {"checkout": checkout, "data": data, "network": network}
-    variables = {"LMUData": data} if peer == "vlmevalkit" and data else {}
+    # Of what tools fetch besides data sets of the hub; each worker's home is emptied.
+    variables = {"XDG_CACHE_HOME": str(Settings.from_environment().cache / "bridge" / "cache")}
+    if peer == "vlmevalkit" and data:
+        variables["LMUData"] = data
     kept = {key: value for key, value in settings.items() if value}
     return WorkerCommand(MODULES[peer], str(python), kept, variables)
 
@@ -266,12 +292,6 @@ def _inputs(facts: TaskFacts, options: Mapping[str, str]) -> list[Modality]:
         elif one in ("image", "audio", "text"):
             shown.append(cast(Modality, one))
     return shown or ["text"]
-
-
-def _settings(facts: TaskFacts, longest: int) -> Generation:
-    given = facts.generation
-    stop = tuple(str(one) for one in given.get("stop", ()))
-    return Generation(max_new_tokens=longest, temperature=float(given.get("temperature", 0.0)), stop=stop)
 
 
 def _advice(error: PeerFault, session: Session) -> str:
