@@ -60,6 +60,20 @@ class Task:
         }
 
     def sample(self, index: int) -> dict[str, Any]:
+        described = self.question(index)
+        if self.name == "lazy":
+            with (self.folder / "prompts").open("a") as file:
+                file.write(f"{index}\n")
+            if index == 3:
+                raise ValueError("no white paint")
+        return described
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "describe" or self.name != "lazy":
+            raise AttributeError(name)
+        return lambda index: {key: value for key, value in self.question(index).items() if key != "messages"}
+
+    def question(self, index: int) -> dict[str, Any]:
         part = media_part(self.folder, "image", picture(index), ".png", "image/png")
         text = {"type": "text", "text": f"Which colour? A {COLOURS[0]} B {COLOURS[1]} C {COLOURS[2]} D {COLOURS[3]}"}
         told: dict[str, Any] = {"id": f"colour {index}", "messages": [{"role": "user", "parts": [part, text]}]}

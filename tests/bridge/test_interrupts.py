@@ -36,12 +36,7 @@ def start(task: str, folder: Path) -> subprocess.Popen[str]:
     of_folder = {"SNELLEN_CACHE": str(folder / "cache"), "SNELLEN_VLMEVALKIT_CHECKOUT": "/"}
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT, task, str(folder / "runs")],
-        env={
-            **os.environ,
-            "SNELLEN_CACHE": str(folder / "cache"),
-            "SNELLEN_VLMEVALKIT_CHECKOUT": "/",
-            "PYTHONPATH": str(ROOT),
-        },
+        env={**os.environ, **of_folder, "PYTHONPATH": str(ROOT)},
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

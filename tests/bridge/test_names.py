@@ -167,6 +167,7 @@ def test_the_proof_says_what_came_of_each_task() -> None:
             "judge",
             "usage",
             "lost",
+            "key",
             "broken there",
             "no numbers",
         }

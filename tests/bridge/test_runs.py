@@ -86,6 +86,27 @@ def test_a_sample_that_cannot_be_scored_fails_and_its_reply_stays(tmp_path: Path
     assert len(ASKED) == 4, "the reply is stored, only the score is tried again"
 
 
+def test_a_prompt_is_made_when_it_is_asked(tmp_path: Path) -> None:
+    made: list[list[str]] = []
+
+    def model(request: snellen.Generate) -> str:
+        (prompts,) = (tmp_path / "cache").rglob("prompts")
+        made.append(prompts.read_text().split())
+        return painter.answer(request)
+
+    one = run("lazy", tmp_path, model, limit=2)
+    assert len(made) == one.summary.n == 2
+    assert len(made[-1]) == 2, "no other prompt was made"
+    assert made[0] == made[-1][: len(made[0])]
+    whole = run("lazy", tmp_path, model)
+    assert whole.info.status == "incomplete"
+    (failed,) = open_run(whole.path).failures()
+    assert "no white paint" in msgspec.json.encode(failed).decode()
+    assert whole.summary.headline.value == 100.0
+    (prompts,) = (tmp_path / "cache").rglob("prompts")
+    assert len(set(prompts.read_text().split())) == 4
+
+
 def test_a_question_has_the_settings_that_the_tool_gives_it(tmp_path: Path) -> None:
     seen: list[tuple[int, float]] = []
 

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import structs
+
 from snellen.benchmarks.declaration.peers import PEERS
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.bridge.catalogue import find_listed, read_catalogue
@@ -26,7 +28,8 @@ from snellen.bridge.summary import Whole
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, requires
 from snellen.core.errors import DataError, UsageError, storage_errors
 from snellen.core.model import Modality
-from snellen.core.sample import Row, Sample
+from snellen.core.request import LazyTuple
+from snellen.core.sample import MediaRef, Row, Sample
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.settings import Settings, peer_setting
 
@@ -61,8 +64,8 @@ class BridgedTask:
 
     def __init__(self, session: Session, title: str) -> None:
         self.session, self._title = session, title
-        self._samples: dict[int, SampleData] = {}
-        self._questions: dict[str, PutQuestion] = {}
+        self._described: dict[int, SampleData] = {}
+        self._places: dict[str, int] = {}
 
     @functools.cached_property
     def facts(self) -> TaskFacts:
@@ -82,45 +85,73 @@ class BridgedTask:
         return BridgedTable(hello.data or self.session.task, self.facts.count, self.facts.digest)
 
     def samples(self, rows: Iterable[Row]) -> Iterator[Sample]:
-        """The questions of rows. Raises DataError where the tool cannot make one."""
+        """The questions of rows; where the tool says something of a row without it, its prompt is made when
+        it is asked. Raises DataError where the tool cannot make one."""
         for row in rows:
-            data = self._sample_data(row.index)
-            self._questions[data.id] = PutQuestion(row.index, data.messages, data.generation)
-            yield self._sample(data)
+            data = self._describe(row.index)
+            self._places[data.id] = row.index
+            yield self._sample(data, row.index)
 
     def find(self, sample: str) -> PutQuestion:
-        """A question by the id of its sample."""
-        if sample not in self._questions:
+        """A question by the id of its sample. Raises DataError."""
+        if sample not in self._places:
             for _ in self.samples(self.open()):
                 pass
-        return self._questions[sample]
+        place = self._places[sample]
+        data = self._prompt(place)
+        return PutQuestion(place, data.messages, data.generation)
 
     def next_turn(self, index: int, replies: Sequence[str]) -> NextTurn:
         """What follows these replies."""
         return self.session.call(NextTurn, "next", index=index, replies=list(replies))
 
-    def _sample_data(self, index: int) -> SampleData:
-        if index not in self._samples:
-            try:
-                self._samples[index] = self.session.call(SampleData, "sample", index=index)
-            except PeerFault as error:
-                raise DataError(f"{self._title}: question {index + 1}: {error}") from error
-            except PeerLost as error:
-                raise UsageError(str(error)) from error
-        return self._samples[index]
+    def _describe(self, index: int) -> SampleData:
+        """What is said of a question, with its prompt if it was made or nothing else says what is asked."""
+        if index not in self._described:
+            data = self._call_sample(index, prompt=False)
+            self._described[index] = data if data.messages or data.question else self._call_sample(index)
+        return self._described[index]
 
-    def _sample(self, data: SampleData) -> Sample:
+    def _prompt(self, index: int) -> SampleData:
+        """A question with its prompt."""
+        data = self._describe(index)
+        if not data.messages:
+            data = self._described[index] = self._call_sample(index)
+        return data
+
+    def _call_sample(self, index: int, *, prompt: bool = True) -> SampleData:
+        try:
+            return self.session.call(SampleData, "sample", index=index, prompt=prompt)
+        except PeerFault as error:
+            raise DataError(f"{self._title}: question {index + 1}: {error}") from error
+        except PeerLost as error:
+            raise UsageError(str(error)) from error
+
+    def _media(self, index: int) -> tuple[MediaRef, ...]:
+        """None where the tool cannot make the question: its flow says why."""
+        try:
+            return tuple(media_refs(self._prompt(index).messages))
+        except DataError:
+            return ()
+
+    def _sample(self, data: SampleData, index: int) -> Sample:
         text = "\n".join(part.text for one in data.messages for part in one.parts if part.type == "text")
+        media = tuple(media_refs(data.messages)) if data.messages else LazyTuple(partial(self._media, index))
         return Sample(
             id=data.id,
             kind=data.kind or "open",
             question=data.question or text,
             gold=data.gold,
             options=data.options,
-            media=tuple(media_refs(data.messages)),
+            media=cast(tuple[MediaRef, ...], media),
             groups=data.groups,
             unit=data.unit,
         )
+
+
+def load_media(sample: Sample) -> Sample:
+    """The sample with its media made, which a run has done in a thread."""
+    return structs.replace(sample, media=tuple(sample.media))
 
 
 def listed_facts(peer: str, task: str) -> dict[str, str]:
@@ -174,6 +205,7 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         headline=headline,
         open=opened.open,
         samples=opened.samples,
+        prepare=load_media,
         flow=BridgedFlow(
             name,
             opened.find,

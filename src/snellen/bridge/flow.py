@@ -15,6 +15,7 @@ from snellen.benchmarks.protocol.judged_flows import build_record
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.bridge.protocol import JudgeQuestion, MessageData, NextTurn, PartData, SampleScore
 from snellen.bridge.scorer import SCORER, ScoreReply, ScoreRequest, key_of
+from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import FileSource, Source
 from snellen.core.output import Failure, Generated, Output, ParsedAnswer
@@ -64,7 +65,10 @@ class BridgedFlow:
 
     def __call__(self, sample: Sample) -> Flow:
         """Ask, then score."""
-        question = self.find(sample.id)
+        try:
+            question = self.find(sample.id)
+        except DataError as error:
+            return build_record(sample, (Pass((), Failure("request", str(error)), gold=sample.gold),))
         settings = generation_of(question.generation or self.generation, self.longest)
         replies: list[str] = []
         messages: tuple[Message, ...] = with_media(question.messages, sample.media)
