@@ -172,22 +172,23 @@ def read_secret(names: Sequence[str], environment: Mapping[str, str] | None = No
     return None if value is None else Secret(value)
 
 
-_SHOWN_TO_WORKERS = ("LANG", "SSL_CERT_FILE")
+_SHOWN_TO_WORKERS = ("LANG", "SSL_CERT_FILE", "HF_HUB_CACHE", "HF_DATASETS_CACHE")
 _SHOWN_WITH_NETWORK = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "HF_ENDPOINT")
 
 
 def worker_variables(home: str, *, network: bool, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """The whole environment of a process that runs another tool's code: no key of the user's is in
-    it. `home` is a folder of its own; downloads of the Hugging Face hub are shared."""
+    it. `home` is a folder of its own; what was fetched from the Hugging Face hub is shared, its token is not."""
     env = os.environ if environment is None else environment
-    usual = Path(env.get("HF_HOME") or Path(env.get("HOME") or Path.home()) / ".cache" / "huggingface") / "hub"
+    shared = Path(env.get("HF_HOME") or Path(env.get("HOME") or Path.home()) / ".cache" / "huggingface")
     shown = (*_SHOWN_TO_WORKERS, *(_SHOWN_WITH_NETWORK if network else ()))
     return {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         **{name: env[name] for name in shown if name in env},
         "HOME": home,
         "TMPDIR": home,
-        "HF_HUB_CACHE": env.get("HF_HUB_CACHE") or str(usual),
+        "HF_HOME": str(shared),
+        "HF_TOKEN_PATH": f"{home}/no-token",
         "MPLBACKEND": "agg",
         "PYTHONHASHSEED": "0",
         "TOKENIZERS_PARALLELISM": "false",

@@ -212,7 +212,9 @@ def scripted_judge(**named: Any) -> Any:
             return True
 
     named.pop("nproc", None)
-    return Judge(**{key: named[key] for key in ("system_prompt", "verbose") if key in named}, retry=1)
+    judge = Judge(**{key: named[key] for key in ("system_prompt", "verbose") if key in named}, retry=1)
+    judge.model = judge.model_name = named.get("model", "")
+    return judge
 
 
 def is_picture(part: Any) -> bool:

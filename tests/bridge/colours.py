@@ -56,14 +56,31 @@ class Task:
             "kind": "open" if self.is_judged else "choice",
             "headline": "colour sense",
             "multi_turn": self.name == "turns",
+            "generation": {"max_new_tokens": 9},
         }
 
     def sample(self, index: int) -> dict[str, Any]:
+        described = self.question(index)
+        if self.name == "lazy":
+            with (self.folder / "prompts").open("a") as file:
+                file.write(f"{index}\n")
+            if index == 3:
+                raise ValueError("no white paint")
+        return described
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "describe" or self.name != "lazy":
+            raise AttributeError(name)
+        return lambda index: {key: value for key, value in self.question(index).items() if key != "messages"}
+
+    def question(self, index: int) -> dict[str, Any]:
         part = media_part(self.folder, "image", picture(index), ".png", "image/png")
         text = {"type": "text", "text": f"Which colour? A {COLOURS[0]} B {COLOURS[1]} C {COLOURS[2]} D {COLOURS[3]}"}
         told: dict[str, Any] = {"id": f"colour {index}", "messages": [{"role": "user", "parts": [part, text]}]}
         if not self.is_judged:
             told |= {"kind": "choice", "options": dict(zip("ABCD", COLOURS, strict=True)), "gold": ["ABCD"[index]]}
+        if self.name == "settings" and index == 1:
+            told["generation"] = {"temperature": 0.5, "max_new_tokens": 7}
         return told | {"groups": {"warm": str(index == 0)}, "question": "Which colour?"}
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
@@ -79,7 +96,7 @@ class Task:
             raise TaskGroup(ValueError("a colour out of space"))
         if self.is_judged:
             question = {"role": "user", "parts": [{"type": "text", "text": f"Is {replies[0]!r} {COLOURS[index]}?"}]}
-            text = self.tool.ask_judge([question], {"max_tokens": 5})
+            text = self.tool.ask_judge([question], {"max_tokens": 5, "stop": ["."], "temperature": 1.0, "top_p": 0.5})
             return {"values": {"verdict": 1.0 if "yes" in text.lower() else 0.0}, "correct": "yes" in text.lower()}
         if self.name == "together":
             return {"values": {}, "state": [replies[-1], index]}

@@ -33,6 +33,8 @@ def open_session(tmp_path: Path) -> Iterator[Callable[[str], Session]]:
 def colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Lets the names of VLMEvalKit's tasks mean those of the small tool."""
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
+    # A checkout of the user's own may have tasks that the list of the pinned one lacks.
+    monkeypatch.setenv("SNELLEN_VLMEVALKIT_CHECKOUT", str(tmp_path))
     monkeypatch.setattr(benchmark, "worker_command", lambda peer, place: COMMAND)
     benchmark.open_task.cache_clear()
     yield

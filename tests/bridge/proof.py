@@ -287,11 +287,20 @@ def _prove_one(job: Job, alone: Mapping[str, Any], bridged: Bridged) -> dict[str
     return {"came": "differs", "why": why} if why else {"came": "same", "judged": judged, **facts, **counts}
 
 
+_SIGNS = {
+    "key": ("Missing credentials", "oauth/device"),
+    # Of what stands in for torchvision.
+    "needs": ("ModuleNotFoundError: No module named", "InterpolationMode"),
+    "data": ("FileNotFound", "LocalEntryNotFound", "Failed to download", "OfflineModeIsEnabled", "Couldn't reach"),
+}
+"""What is in errors that mean that a key or data are missing."""
+
+
 def _fail_alone(why: str) -> dict[str, Any]:
-    """What the tool by itself could not do: packages or data are missing, or it has an error."""
-    is_absent = any(word in why for word in ("FileNotFound", "LocalEntryNotFound", "Failed to download"))
-    is_package = "ModuleNotFoundError" in why and "vlmeval." not in why
-    return {"came": "needs" if is_package else "data" if is_absent else "broken there", "why": why}
+    """What the tool by itself could not do: a key, data or packages are missing, or it has an error."""
+    is_its_own = "No module named 'vlmeval." in why
+    found = [came for came, signs in _SIGNS.items() if any(sign in why for sign in signs) and not is_its_own]
+    return {"came": next(iter(found), "broken there"), "why": why}
 
 
 if __name__ == "__main__":

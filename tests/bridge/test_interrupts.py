@@ -33,9 +33,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def start(task: str, folder: Path) -> subprocess.Popen[str]:
+    of_folder = {"SNELLEN_CACHE": str(folder / "cache"), "SNELLEN_VLMEVALKIT_CHECKOUT": "/"}
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT, task, str(folder / "runs")],
-        env={**os.environ, "SNELLEN_CACHE": str(folder / "cache"), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **of_folder, "PYTHONPATH": str(ROOT)},
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -69,10 +70,11 @@ def is_gone(pid: int) -> bool:
 def test_the_worker_ends_with_snellen(tmp_path: Path, number: signal.Signals) -> None:
     process = start("hangs", tmp_path)
     assert process.stdout is not None
-    # Replies are stored before the worker is asked for the score that hangs.
-    assert process.stdout.readline() == "asked\n"
+    # Four questions; replies are stored before the worker is asked for a score, the second of which hangs.
+    assert [process.stdout.readline() for _ in range(4)] == ["asked\n"] * 4
     marker = tmp_path / "cache"
     wait_for(lambda: list(marker.rglob("hangs")))
+    time.sleep(0.5)
     worker = worker_of(process)
     assert worker is not None
     process.send_signal(number)

@@ -6,20 +6,22 @@ import json
 import tomllib
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.bridge.proof import TABLE
 
 from snellen.benchmarks.declaration.peers import PEERS, parse_peer_name
 from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark, own_name_of
+from snellen.bridge import benchmark
 from snellen.bridge.catalogue import peers_with, read_catalogue
 from snellen.bridge.environment import LISTS, read_list
-from snellen.bridge.flow import as_messages, media_refs, with_media
+from snellen.bridge.flow import as_messages, generation_of, media_refs, with_media
 from snellen.bridge.protocol import MessageData, PartData, ProtocolError, SampleScore, read_line, read_result
 from snellen.bridge.summary import _factor
 from snellen.cli.main import main
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.media import InlineSource
-from snellen.core.request import Media, Text
+from snellen.core.request import Generation, Media, Text
 from snellen.core.sample import MediaRef
 
 
@@ -38,6 +40,39 @@ def test_a_name_that_another_tool_has_is_answered_with_the_command() -> None:
         open_benchmark("APhO_2025")
     with pytest.raises(UnknownName):
         open_benchmark("no-benchmark-of-anybody")
+
+
+def test_a_slip_of_the_pen_is_answered_before_anything_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("CHECKOUT", "PYTHON"):
+        monkeypatch.delenv(f"SNELLEN_VLMEVALKIT_{variable}", raising=False)
+    monkeypatch.setattr(benchmark, "worker_command", lambda *_: pytest.fail("the tool was started"))
+    with pytest.raises(UnknownName, match="did you mean ZEROBench"):
+        open_benchmark("vlmevalkit/zerobench")
+    with pytest.raises(UsageError, match="-b vlmevalkit/ZEROBench or -b lmms-eval/zerobench"):
+        open_benchmark("vlmevalki/ZEROBench")
+    with pytest.raises(UnknownName, match="unknown benchmark 'folder/ZEROBench'"):
+        open_benchmark("folder/ZEROBench")
+
+
+def test_what_the_list_says_is_shown_without_the_tool(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "vlmevalkit/ZEROBench", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["benchmark"] == "vlmevalkit/ZEROBench"
+    assert facts["Snellen's own"] == "zerobench"
+    assert "e8e78f05" in facts["by"]
+    assert main(["info", "inspect/mmmu_multiple_choice", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["needs"] == "a judge"
+
+
+def test_settings_of_a_tool_are_those_of_the_request() -> None:
+    usual = generation_of({})
+    assert (usual.max_new_tokens, usual.temperature, usual.stop) == (2048, 0.0, ())
+    drawn = generation_of({"temperature": 0.7, "top_p": 0.9, "top_k": 20, "stop": "END", "max_tokens": 16})
+    assert drawn == Generation(max_new_tokens=16, temperature=0.7, top_p=0.9, top_k=20, stop=("END",))
+    greedy = generation_of(json.loads('{"temperature": 0.0, "top_p": 0.9, "max_new_tokens": 512}'), 64)
+    assert greedy == Generation(max_new_tokens=64)
+    # Digests leave out defaults by identity.
+    assert msgspec.json.decode(msgspec.json.encode(greedy)) == {"max_new_tokens": 64}
 
 
 def test_the_list_of_a_tool_needs_no_environment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +167,7 @@ def test_the_proof_says_what_came_of_each_task() -> None:
             "judge",
             "usage",
             "lost",
+            "key",
             "broken there",
             "no numbers",
         }

@@ -86,11 +86,48 @@ def test_a_sample_that_cannot_be_scored_fails_and_its_reply_stays(tmp_path: Path
     assert len(ASKED) == 4, "the reply is stored, only the score is tried again"
 
 
+def test_a_prompt_is_made_when_it_is_asked(tmp_path: Path) -> None:
+    made: list[list[str]] = []
+
+    def model(request: snellen.Generate) -> str:
+        (prompts,) = (tmp_path / "cache").rglob("prompts")
+        made.append(prompts.read_text().split())
+        return painter.answer(request)
+
+    one = run("lazy", tmp_path, model, limit=2)
+    assert len(made) == one.summary.n == 2
+    assert len(made[-1]) == 2, "no other prompt was made"
+    assert made[0] == made[-1][: len(made[0])]
+    whole = run("lazy", tmp_path, model)
+    assert whole.info.status == "incomplete"
+    (failed,) = open_run(whole.path).failures()
+    assert "no white paint" in msgspec.json.encode(failed).decode()
+    assert whole.summary.headline.value == 100.0
+    (prompts,) = (tmp_path / "cache").rglob("prompts")
+    assert len(set(prompts.read_text().split())) == 4
+
+
+def test_a_question_has_the_settings_that_the_tool_gives_it(tmp_path: Path) -> None:
+    seen: list[tuple[int, float]] = []
+
+    def model(request: snellen.Generate) -> str:
+        seen.append((request.settings.max_new_tokens, request.settings.temperature))
+        return "A"
+
+    run("settings", tmp_path, model)
+    assert sorted(seen) == [(7, 0.5), (9, 0.0), (9, 0.0), (9, 0.0)]
+    seen.clear()
+    run("settings", tmp_path / "short", model, variant=snellen.Variant(max_new_tokens=3))
+    assert sorted(seen) == [(3, 0.0), (3, 0.0), (3, 0.0), (3, 0.5)]
+
+
 def test_a_judge_is_asked_through_snellen(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def judge(request: snellen.Generate) -> str:
         asked.append(request.text())
+        if request.text().startswith("Is "):
+            assert (request.settings.stop, request.settings.top_p) == ((".",), 0.5)
         return "yes" if "red" in request.text() else "no"
 
     one = run("judged", tmp_path, judges=[judge])

@@ -14,10 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import structs
+
 from snellen.benchmarks.declaration.peers import PEERS
 from snellen.benchmarks.protocol.judging import JUDGE
+from snellen.bridge.catalogue import find_listed, read_catalogue
 from snellen.bridge.environment import find_checkout, find_python
-from snellen.bridge.flow import BridgedFlow, PutQuestion, media_refs
+from snellen.bridge.flow import BridgedFlow, PutQuestion, generation_of, media_refs
 from snellen.bridge.process import PeerFault, PeerLost, Session, WorkerCommand
 from snellen.bridge.protocol import NextTurn, SampleData, TaskFacts
 from snellen.bridge.scorer import SCORER, ScorerModel
@@ -25,8 +28,8 @@ from snellen.bridge.summary import Whole
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, requires
 from snellen.core.errors import DataError, UsageError, storage_errors
 from snellen.core.model import Modality
-from snellen.core.request import Generation
-from snellen.core.sample import Row, Sample
+from snellen.core.request import LazyTuple
+from snellen.core.sample import MediaRef, Row, Sample
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.settings import Settings, peer_setting
 
@@ -36,8 +39,6 @@ PLACE_OPTIONS = ("checkout", "python", "data", "network")
 """Options that say where things are, and change no number."""
 TASK_OPTIONS = {"video": ("frames", "file"), "checksum": ("on", "off")}
 """Options that the adapters take."""
-MAX_NEW_TOKENS = 2048
-"""Longest reply where the tool does not say it."""
 HEADLINE = "score"
 """Name of the headline where the tool does not say it before the first run."""
 
@@ -63,8 +64,8 @@ class BridgedTask:
 
     def __init__(self, session: Session, title: str) -> None:
         self.session, self._title = session, title
-        self._samples: dict[int, SampleData] = {}
-        self._questions: dict[str, PutQuestion] = {}
+        self._described: dict[int, SampleData] = {}
+        self._places: dict[str, int] = {}
 
     @functools.cached_property
     def facts(self) -> TaskFacts:
@@ -84,45 +85,91 @@ class BridgedTask:
         return BridgedTable(hello.data or self.session.task, self.facts.count, self.facts.digest)
 
     def samples(self, rows: Iterable[Row]) -> Iterator[Sample]:
-        """The questions of rows. Raises DataError where the tool cannot make one."""
+        """The questions of rows; where the tool says something of a row without it, its prompt is made when
+        it is asked. Raises DataError where the tool cannot make one."""
         for row in rows:
-            data = self._sample_data(row.index)
-            self._questions[data.id] = PutQuestion(row.index, data.messages)
-            yield self._sample(data)
+            data = self._describe(row.index)
+            self._places[data.id] = row.index
+            yield self._sample(data, row.index)
 
     def find(self, sample: str) -> PutQuestion:
-        """A question by the id of its sample."""
-        if sample not in self._questions:
+        """A question by the id of its sample. Raises DataError."""
+        if sample not in self._places:
             for _ in self.samples(self.open()):
                 pass
-        return self._questions[sample]
+        place = self._places[sample]
+        data = self._prompt(place)
+        return PutQuestion(place, data.messages, data.generation)
 
     def next_turn(self, index: int, replies: Sequence[str]) -> NextTurn:
         """What follows these replies."""
         return self.session.call(NextTurn, "next", index=index, replies=list(replies))
 
-    def _sample_data(self, index: int) -> SampleData:
-        if index not in self._samples:
-            try:
-                self._samples[index] = self.session.call(SampleData, "sample", index=index)
-            except PeerFault as error:
-                raise DataError(f"{self._title}: question {index + 1}: {error}") from error
-            except PeerLost as error:
-                raise UsageError(str(error)) from error
-        return self._samples[index]
+    def _describe(self, index: int) -> SampleData:
+        """What is said of a question, with its prompt if it was made or nothing else says what is asked."""
+        if index not in self._described:
+            data = self._call_sample(index, prompt=False)
+            self._described[index] = data if data.messages or data.question else self._call_sample(index)
+        return self._described[index]
 
-    def _sample(self, data: SampleData) -> Sample:
+    def _prompt(self, index: int) -> SampleData:
+        """A question with its prompt."""
+        data = self._describe(index)
+        if not data.messages:
+            data = self._described[index] = self._call_sample(index)
+        return data
+
+    def _call_sample(self, index: int, *, prompt: bool = True) -> SampleData:
+        try:
+            return self.session.call(SampleData, "sample", index=index, prompt=prompt)
+        except PeerFault as error:
+            raise DataError(f"{self._title}: question {index + 1}: {error}") from error
+        except PeerLost as error:
+            raise UsageError(str(error)) from error
+
+    def _media(self, index: int) -> tuple[MediaRef, ...]:
+        """None where the tool cannot make the question: its flow says why."""
+        try:
+            return tuple(media_refs(self._prompt(index).messages))
+        except DataError:
+            return ()
+
+    def _sample(self, data: SampleData, index: int) -> Sample:
         text = "\n".join(part.text for one in data.messages for part in one.parts if part.type == "text")
+        media = tuple(media_refs(data.messages)) if data.messages else LazyTuple(partial(self._media, index))
         return Sample(
             id=data.id,
             kind=data.kind or "open",
             question=data.question or text,
             gold=data.gold,
             options=data.options,
-            media=tuple(media_refs(data.messages)),
+            media=cast(tuple[MediaRef, ...], media),
             groups=data.groups,
             unit=data.unit,
         )
+
+
+def load_media(sample: Sample) -> Sample:
+    """The sample with its media made, which a run has done in a thread."""
+    return structs.replace(sample, media=tuple(sample.media))
+
+
+def listed_facts(peer: str, task: str) -> dict[str, str]:
+    """What is known of a task before its tool is there. Raises UnknownName."""
+    from snellen.benchmarks.declaration.registry import own_name_of
+
+    listed, found = find_listed(peer, task), read_catalogue(peer)
+    at = f" at commit {found.commit[:8]}" if found.commit else ""
+    return {
+        "benchmark": f"{peer}/{task}",
+        "by": f"the code of {PEERS[peer]} {found.version}{at}, in an environment of its own (docs/bridge.md)",
+        "inputs": " ".join(listed.modality),
+        "kind": listed.kind or "",
+        "needs": ", ".join(listed.wants()) or "its data",
+        "options": ", ".join((*TASK_OPTIONS, *PLACE_OPTIONS)),
+        "Snellen's own": own_name_of(task, peer),
+        "run it by": f"snellen run -m MODEL -b {peer}/{task}",
+    }
 
 
 def bridge_factory(peer: str, task: str) -> BenchmarkFactory:
@@ -143,7 +190,6 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
     identity = {"version": version, "data": facts.digest, **asked}
     scorer = ScorerModel(opened.session, identity)
     headline = facts.headline or HEADLINE
-    longest = variant.max_new_tokens or int(facts.generation.get("max_new_tokens", MAX_NEW_TOKENS))
     failures = cast(FailurePolicy, variant.failures or "exclude")
     folder = Settings.from_environment().cache / "bridge" / "aggregates"
     whole = Whole(opened.session, scorer.identity, folder, PEERS[peer], headline, has_judge, failures)
@@ -159,8 +205,14 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         headline=headline,
         open=opened.open,
         samples=opened.samples,
+        prepare=load_media,
         flow=BridgedFlow(
-            name, opened.find, opened.next_turn if facts.multi_turn else None, _settings(facts, longest), has_judge
+            name,
+            opened.find,
+            opened.next_turn if facts.multi_turn else None,
+            facts.generation,
+            variant.max_new_tokens,
+            has_judge,
         ),
         summarise=whole.summarise,
         extra_roles=(JUDGE,) if has_judge else (),
@@ -168,7 +220,7 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         options=TASK_OPTIONS,
         rules=(),
         failures=failures,
-        max_new_tokens=longest,
+        max_new_tokens=generation_of(facts.generation, variant.max_new_tokens).max_new_tokens,
         notice="; ".join(facts.notes),
     )
 
@@ -182,6 +234,9 @@ def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]
 def open_named(peer: str, task: str, given: Mapping[str, str], has_judge: bool = False) -> BridgedTask:
     """The task with the options of a name. Raises UsageError."""
     options = _resolve(f"{peer}/{task}", given)
+    if not any(options.get(key) or peer_setting(peer, key) for key in ("checkout", "python")):
+        # Of the pinned code all tasks are known: a slip of the pen costs no download.
+        find_listed(peer, task)
     place = tuple(sorted((key, value) for key, value in options.items() if key in PLACE_OPTIONS))
     return open_task(peer, task, tuple(sorted(_tool_options(options, has_judge).items())), place)
 
@@ -205,7 +260,10 @@ def worker_command(peer: str, place: Mapping[str, str]) -> WorkerCommand:
     python = given["python"] or find_python(peer)
     data = _folder(f"{peer}: data", given["data"]) or _usual_data(peer)
     settings = {"checkout": checkout, "data": data, "network": network}
-    variables = {"LMUData": data} if peer == "vlmevalkit" and data else {}
+    # Of what tools fetch besides data sets of the hub; each worker's home is emptied.
+    variables = {"XDG_CACHE_HOME": str(Settings.from_environment().cache / "bridge" / "cache")}
+    if peer == "vlmevalkit" and data:
+        variables["LMUData"] = data
     kept = {key: value for key, value in settings.items() if value}
     return WorkerCommand(MODULES[peer], str(python), kept, variables)
 
@@ -266,12 +324,6 @@ def _inputs(facts: TaskFacts, options: Mapping[str, str]) -> list[Modality]:
         elif one in ("image", "audio", "text"):
             shown.append(cast(Modality, one))
     return shown or ["text"]
-
-
-def _settings(facts: TaskFacts, longest: int) -> Generation:
-    given = facts.generation
-    stop = tuple(str(one) for one in given.get("stop", ()))
-    return Generation(max_new_tokens=longest, temperature=float(given.get("temperature", 0.0)), stop=stop)
 
 
 def _advice(error: PeerFault, session: Session) -> str:

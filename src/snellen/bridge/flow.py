@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -15,6 +15,7 @@ from snellen.benchmarks.protocol.judged_flows import build_record
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.bridge.protocol import JudgeQuestion, MessageData, NextTurn, PartData, SampleScore
 from snellen.bridge.scorer import SCORER, ScoreReply, ScoreRequest, key_of
+from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import FileSource, Source
 from snellen.core.output import Failure, Generated, Output, ParsedAnswer
@@ -25,7 +26,8 @@ from snellen.extract.unanswered import non_answer
 
 _MOST_ROUNDS = 24
 """Times that one score may wait for a judge."""
-_JUDGE_TOKENS = 2048
+MAX_NEW_TOKENS = 2048
+"""Longest reply where the tool does not say it."""
 
 
 class Kept(Struct, frozen=True, omit_defaults=True):
@@ -42,6 +44,8 @@ class PutQuestion(NamedTuple):
 
     place: int
     messages: tuple[MessageData, ...]
+    generation: Mapping[str, Any] = {}
+    """Settings of this question, where the tool says other ones than for its task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,19 @@ class BridgedFlow:
     """A question by the id of its sample."""
     next_turn: Callable[[int, Sequence[str]], NextTurn] | None
     """What follows the replies so far, if conversations have several turns."""
-    settings: Generation
+    generation: Mapping[str, Any]
+    """Settings of the task, of questions without their own."""
+    longest: int | None
+    """Longest reply in tokens that the user wants; None: what the tool says."""
     has_judge: bool
 
     def __call__(self, sample: Sample) -> Flow:
         """Ask, then score."""
-        question = self.find(sample.id)
+        try:
+            question = self.find(sample.id)
+        except DataError as error:
+            return build_record(sample, (Pass((), Failure("request", str(error)), gold=sample.gold),))
+        settings = generation_of(question.generation or self.generation, self.longest)
         replies: list[str] = []
         messages: tuple[Message, ...] = with_media(question.messages, sample.media)
         media: Mapping[str, Source] = sample.sources()
@@ -66,7 +77,7 @@ class BridgedFlow:
             output: Output = yield Generate(
                 messages=messages,
                 ref=Ref(sample.id, len(replies)),
-                settings=self.settings,
+                settings=settings,
                 media=media,
                 choices=tuple(sample.options) if sample.kind == "choice" else (),
             )
@@ -120,13 +131,26 @@ def _read_reply(text: str) -> ScoreReply | Failure:
 
 
 def _ask_judge(asked: JudgeQuestion, ref: Ref) -> Steps[Output]:
-    given = asked.generation
-    settings = Generation(
-        max_new_tokens=int(given.get("max_tokens") or given.get("max_new_tokens") or _JUDGE_TOKENS),
-        temperature=float(given.get("temperature") or 0.0),
-    )
-    media = media_of(asked.messages)
+    settings, media = generation_of(asked.generation), media_of(asked.messages)
     return (yield Generate(messages=as_messages(asked.messages), ref=ref, settings=settings, media=media, to=JUDGE))
+
+
+def generation_of(given: Mapping[str, Any], longest: int | None = None) -> Generation:
+    """Settings that a tool names, in the exchange's words; `longest` is the user's own limit in tokens."""
+    named: dict[str, Any] = {
+        "max_new_tokens": int(longest or given.get("max_new_tokens") or given.get("max_tokens") or MAX_NEW_TOKENS),
+        "temperature": float(given.get("temperature") or 0.0),
+    }
+    if stop := given.get("stop"):
+        named["stop"] = (stop,) if isinstance(stop, str) else tuple(map(str, stop))
+    if named["temperature"]:
+        # Of one candidate there is nothing to draw.
+        draws = {"top_p": float, "top_k": int}
+        named |= {name: kind(given[name]) for name, kind in draws.items() if given.get(name) is not None}
+    usual = Generation()
+    # What equals a default stays that very object: digests leave out defaults by identity.
+    changes = {name: value for name, value in named.items() if value != getattr(usual, name)}
+    return structs.replace(usual, **changes)
 
 
 def _score_record(sample: Sample, result: Pass, index: int, replies: Sequence[str], scored: SampleScore) -> Record:

@@ -96,10 +96,11 @@ class MessageData(Struct, frozen=True):
 
 
 class SampleData(Struct, frozen=True):
-    """A question as the tool puts it; what it cannot say is absent."""
+    """A question as the tool puts it; what it cannot say is absent, and so are messages that are made when
+    they are asked for."""
 
     id: str
-    messages: tuple[MessageData, ...]
+    messages: tuple[MessageData, ...] = ()
     gold: tuple[str, ...] = ()
     options: dict[str, str] = {}
     kind: Literal["choice", "yes_no", "open"] | None = None

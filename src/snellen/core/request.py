@@ -59,43 +59,47 @@ def user(*parts: Part) -> Message:
 Messages = Sequence[Message]
 
 
-class LazyMessages(Sequence[Message]):
-    """Messages that are built when they are first read, as recorded replies are scored without
-    reading them. Equal to the tuple of these messages, and pickled as that tuple."""
+T = TypeVar("T")
+
+
+class LazyTuple(Sequence[T]):
+    """Values that are made when they are first read, as recorded replies are scored without reading
+    prompts, and frames of a video take seconds. Equal to the tuple of them, and pickled as that tuple."""
 
     __slots__ = ("_build", "_built")
 
-    def __init__(self, build: Callable[[], tuple[Message, ...]]) -> None:
+    def __init__(self, build: Callable[[], tuple[T, ...]]) -> None:
         self._build = build
-        self._built: tuple[Message, ...] | None = None
+        self._built: tuple[T, ...] | None = None
 
-    def cached_messages(self) -> tuple[Message, ...]:
-        """The messages if they were built already, else ()."""
-        return () if self._built is None else self._built
+    @property
+    def is_built(self) -> bool:
+        """Whether they were read already."""
+        return self._built is not None
 
-    def build(self) -> tuple[Message, ...]:
-        """The messages, built if they were not read before."""
+    def build(self) -> tuple[T, ...]:
+        """The values, built if they were not read before."""
         if self._built is None:
             self._built = self._build()
         return self._built
 
     @overload
-    def __getitem__(self, index: int) -> Message: ...
+    def __getitem__(self, index: int) -> T: ...
 
     @overload
-    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
 
-    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
         return self.build()[index]
 
     def __len__(self) -> int:
         return len(self.build())
 
-    def __iter__(self) -> Iterator[Message]:
+    def __iter__(self) -> Iterator[T]:
         return iter(self.build())
 
     def __eq__(self, other: object) -> bool:
-        return self.build() == (tuple(other) if isinstance(other, LazyMessages) else other)
+        return self.build() == (tuple(other) if isinstance(other, LazyTuple) else other)
 
     def __hash__(self) -> int:
         return hash(self.build())
@@ -103,8 +107,18 @@ class LazyMessages(Sequence[Message]):
     def __repr__(self) -> str:
         return repr(self.build())
 
-    def __reduce__(self) -> tuple[type[tuple[Message, ...]], tuple[tuple[Message, ...]]]:
+    def __reduce__(self) -> tuple[type[tuple[T, ...]], tuple[tuple[T, ...]]]:
         return tuple, (self.build(),)
+
+
+class LazyMessages(LazyTuple[Message]):
+    """Messages that are built when they are first read."""
+
+    __slots__ = ()
+
+    def cached_messages(self) -> tuple[Message, ...]:
+        """The messages if they were built already, else ()."""
+        return () if self._built is None else self._built
 
 
 _encoder = msgspec.json.Encoder(order="sorted")

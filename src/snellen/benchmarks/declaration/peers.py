@@ -40,3 +40,9 @@ def known_elsewhere(name: str) -> Mapping[str, str]:
     """Tools that have a task of this name, ignoring case, and how they spell it."""
     find: Callable[[str], Mapping[str, str]] = importlib.import_module(f"{_BRIDGE}.catalogue").peers_with
     return find(name)
+
+
+def facts_elsewhere(name: PeerName) -> dict[str, str]:
+    """What is known of a benchmark of another tool. Raises UnknownName."""
+    find: Callable[[str, str], dict[str, str]] = importlib.import_module(f"{_BRIDGE}.benchmark").listed_facts
+    return find(name.peer, name.task)

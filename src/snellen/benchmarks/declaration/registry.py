@@ -224,16 +224,20 @@ def _peer_name(name: str) -> PeerName | None:
 
 def _refuse_other_tools_name(name: str) -> None:
     """Raises NotHere or UsageError, with what to type, for a name that other tools have."""
+    import difflib
+
     from snellen.benchmarks.declaration.other_names import advice_on_name
     from snellen.benchmarks.declaration.peers import PEERS, known_elsewhere
 
     if advice := advice_on_name(name):
         raise NotHere(advice)
-    elsewhere = known_elsewhere(name)
+    prefix, _, task = name.rpartition("/")
+    task = task if difflib.get_close_matches(prefix.lower(), PEERS, 1) else name
+    elsewhere = known_elsewhere(task)
     if elsewhere:
         tools = " and ".join(PEERS[peer] for peer in elsewhere)
         commands = " or ".join(f"-b {peer}/{task}" for peer, task in elsewhere.items())
-        raise UsageError(f"{name} is a benchmark of {tools}, which Snellen runs with its code: {commands}")
+        raise UsageError(f"{task} is a benchmark of {tools}, which Snellen runs with its code: {commands}")
 
 
 def _hub_task(name: str) -> Declaration | None:

@@ -324,11 +324,6 @@ class LmmsTask:
         }
         if stops:
             notes.append(f"lmms-eval's chat models do not stop at {', '.join(map(repr, sorted(stops)))}")
-        settings = [_read_generation(member.task.config.generation_kwargs) for member in self._members]
-        if any(one != settings[0] for one in settings):
-            notes.append(
-                f"its tasks have different settings of generation: all are asked with those of {self._members[0].name}"
-            )
         if len(self._members) == 1 and len(self._members[0].task.aggregation()) > 1:
             notes.append("lmms-eval names no metric that leads: the first of the task does")
         repeated = sorted({member.name for member in self._members if (member.task.config.repeats or 1) > 1})

@@ -30,7 +30,12 @@ _SIGNS = ("does not exist", "Couldn't find cache for", "Couldn't reach", "Cannot
 def choose_home(settings: Mapping[str, Any]) -> Path:
     """The folder of the hub's cache: `data` of the settings, else HF_HOME, else as ever. Without a
     network the hub's libraries are told so, and do not try."""
-    home = Path(settings.get("data") or os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
+    usual = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
+    home = Path(settings.get("data") or usual)
+    for variable, name in (("HF_HUB_CACHE", "hub"), ("HF_DATASETS_CACHE", "datasets")):
+        # A folder of the user's may hold videos alone, and the tables lie in the usual cache.
+        held = home / name if (home / name).is_dir() else os.environ.get(variable) or usual / name
+        os.environ[variable] = str(held)
     os.environ["HF_HOME"] = str(home)
     if not settings.get("network"):
         os.environ["HF_HUB_OFFLINE"] = os.environ["HF_DATASETS_OFFLINE"] = "1"

@@ -263,7 +263,9 @@ def _call(peer: Peer, tasks: dict[str, OpenTask], request: Mapping[str, Any]) ->
         raise UsageProblem(f"no task is open for {call!r}")
     task = tasks["open"]
     if call == "sample":
-        return task.sample(request["index"])
+        # A task may say what its row says before it makes a prompt, which can take the frames of a video.
+        describe = getattr(task, "describe", None) if request.get("prompt") is False else None
+        return (describe or task.sample)(request["index"])
     if call == "next":
         return task.next_turn(request["index"], request["replies"])
     if call == "score":

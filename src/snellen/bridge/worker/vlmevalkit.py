@@ -29,7 +29,7 @@ from typing import Any
 from .absent import absent_packages, import_tool, watch
 from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem
 from .vlmevalkit_messages import judge_class, judge_key, messages_of
-from .vlmevalkit_needs import asks_judge, find_needs
+from .vlmevalkit_needs import asks_judge, find_broken, find_needs
 
 MODELS = ("vlmeval.vlm", "vlmeval.config")
 """Parts of the tool that load models of its own, which no benchmark needs."""
@@ -254,9 +254,14 @@ class VLMEvalKitTask:
         except Exception:  # noqa: BLE001 - whatever the tool's code does with a reply of ours
             return None
 
+    def describe(self, index: int) -> dict[str, Any]:
+        """What its row says of a question."""
+        cells = {str(name): value for name, value in self._row(index).items() if _is_cell(name, value)}
+        return {"id": self._ids[index], **self._describe_row(cells), "row": cells}
+
     def sample(self, index: int) -> dict[str, Any]:
         """Its question as VLMEvalKit puts it, and what its row says of it."""
-        row = self._row(index)
+        described = self.describe(index)
         with watch():
             struct = self._build_prompt(index)
         if struct is None:
@@ -265,8 +270,7 @@ class VLMEvalKitTask:
             messages = messages_of(struct[0]["content"], self._folder)
         else:
             messages = messages_of(struct, self._folder)
-        cells = {str(name): value for name, value in row.items() if _is_cell(name, value)}
-        return {"id": self._ids[index], "messages": messages, **self._describe_row(cells), "row": cells}
+        return {**described, "messages": messages}
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         """The conversation after these replies."""
@@ -511,7 +515,7 @@ def _task_facts(name: str, cls: Any) -> dict[str, Any]:
     sums = getattr(cls, "DATASET_MD5", None)
     checksum = str(sums.get(name) or "") if isinstance(sums, Mapping) else ""
     facts: dict[str, Any] = {"name": name, "modality": modality, "kind": kind, "data": where}
-    facts |= {"needs": find_needs(cls), "judged": asks_judge(cls), "broken": ""}
+    facts |= {"needs": find_needs(cls), "judged": asks_judge(cls), "broken": find_broken(cls)}
     return {**facts, "checksum": checksum} if checksum else facts
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from .main import DataMissing, JudgeFailed, plain
 from .message_parts import file_part
 
-JUDGE_SETTINGS = ("temperature", "max_tokens")
+JUDGE_SETTINGS = ("temperature", "max_tokens", "top_p")
 """What a judge's settings may be of those that the tool names."""
 MEDIA = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp", ".gif": "gif", ".bmp": "bmp"}
 

@@ -33,6 +33,20 @@ def asks_judge(cls: Any) -> bool | None:
     return None if "exact_matching" in source else True
 
 
+def find_broken(cls: Any) -> str:
+    """The error that whatever it does ends in, as Python would say it; "" if none is seen: methods that it
+    lacks, or an import of a module that the tool does not have."""
+    if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
+        return f"{cls.__name__} lacks the method {lacking[0]}"
+    for path, node in _own_code(cls):
+        for one in ast.walk(node):
+            if isinstance(one, ast.ImportFrom) and one.level and one.module:
+                place = Path(path).parents[one.level - 1].joinpath(*one.module.split("."))
+                if not place.is_dir() and not place.with_suffix(".py").is_file():
+                    return f"it imports {'.' * one.level}{one.module}, which is not there"
+    return ""
+
+
 def _own_code(cls: Any) -> Iterator[tuple[str, ast.AST]]:
     """The class and its bases in the tool with their files, without those that all data sets have and
     without what fetches and unpacks data, and what they use of their module."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from snellen.core.request import LazyTuple
 from snellen.core.sample import Sample, sampling_key
 
 MIN_PROBE = 12
@@ -34,7 +35,9 @@ class SampleSize(NamedTuple):
 def sample_size(sample: Sample) -> float:
     """About how long the prompt of a sample is, in characters, without building it."""
     text = len(sample.question) + sum(map(len, sample.options.values()))
-    return float(text + _MEDIUM_SIZE * (len(sample.media) + len(sample.option_images)))
+    # Media that are not made yet count as one: all would be made to count them.
+    is_made = not isinstance(sample.media, LazyTuple) or sample.media.is_built
+    return float(text + _MEDIUM_SIZE * ((len(sample.media) if is_made else 1) + len(sample.option_images)))
 
 
 def probe_count(pending: int, concurrency: int) -> int:

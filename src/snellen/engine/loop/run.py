@@ -21,7 +21,7 @@ from snellen.core.infrequent_gc import infrequent_gc
 from snellen.core.model import EnvironmentModel, RemoteModel, SelfReportingModel, abilities
 from snellen.core.output import Failure, Output
 from snellen.core.record import Record
-from snellen.core.request import Request
+from snellen.core.request import LazyTuple, Request
 from snellen.core.run import Counts, DataInfo, Report, ReusedReplies, RoleUsage, RunConfig, RunInfo, Status
 from snellen.core.sample import Sample, origin_of
 from snellen.core.served_identity import ServedIdentity, append_served
@@ -202,6 +202,9 @@ def _changed_ids(plan: RunPlan, table: DataTable, lines: list[ResumeRecord], fir
 def _has_other_images(sample: Sample, line: ResumeRecord) -> bool:
     """Whether a line is about other images than the sample's. A line also names images that are
     options or that a model drew."""
+    if isinstance(sample.media, LazyTuple) and not sample.media.is_built:
+        # Making them all would keep the first request waiting, and the digest of the data is the run's.
+        return False
     if any(isinstance(ref.source, BrokenSource) for ref in sample.media):
         # The images are gone: asking again could not be about any others.
         return False

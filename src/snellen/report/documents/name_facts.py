@@ -9,6 +9,7 @@ from snellen.benchmarks.abilities.seedbench.levels import level_of
 from snellen.benchmarks.declaration.data_file import is_data_set_folder
 from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
+from snellen.benchmarks.declaration.peers import facts_elsewhere, parse_peer_name
 from snellen.benchmarks.declaration.registry import (
     benchmark_sources,
     builtin_suites,
@@ -128,6 +129,8 @@ def _facts(name: str) -> dict[str, str]:
     stem = split_spec(name).name.lower()
     if name.startswith(("http://", "https://")):
         return _model_facts(name)
+    if (peer_name := parse_peer_name(split_spec(name).name)) is not None:
+        return facts_elsewhere(peer_name)
     if name.lower() in profiles():
         return _provider_facts(name.lower())
     is_model = is_provider(name.partition("/")[0])
