@@ -121,13 +121,19 @@ class CatalogFile:
                     connection.executemany(f"DELETE FROM {table} WHERE path = ?", gone)
 
 
+ABSENT, CLOSED = "-", "closed"
+"""States of a file that is not there, and of one that this user may not look at."""
+
+
 def file_state(path: str) -> str:
-    """What changes whenever a file does: its time, size and number; `-` if there is none."""
+    """What changes whenever a file does: its time, size and number."""
     try:
         # Not Path.stat: this is asked of every file of thousands of runs.
         status = os.stat(path)  # noqa: PTH116
+    except PermissionError:
+        return CLOSED
     except OSError:
-        return "-"
+        return ABSENT
     return f"{status.st_mtime_ns:x}.{status.st_size:x}.{status.st_ino:x}"
 
 
