@@ -34,11 +34,11 @@ def _has_ended(run: RunFolder) -> bool:
 
 
 def _summed_reports(runs: Sequence[RunFolder]) -> list[Report]:
-    from snellen.store.catalog_file import CatalogFile, is_worth_keeping
+    from snellen.store.run_catalog_file import RunCatalogFile, is_worth_keeping
 
     if not is_worth_keeping(run.path for run in runs):
         return [_summarise(run) for run in runs]
-    catalog = CatalogFile()
+    catalog = RunCatalogFile()
     # The states from before the reading: what is written meanwhile is read again.
     keys = [(str(run.path.resolve()), _report_state(run)) for run in runs]
     stored = {
@@ -57,7 +57,7 @@ def _summed_reports(runs: Sequence[RunFolder]) -> list[Report]:
 
 def _report_state(run: RunFolder) -> str:
     """The state of everything that the numbers of an unfinished run are made of."""
-    from snellen.store.catalog_file import file_state, samples_state
+    from snellen.store.run_catalog_file import file_state, samples_state
 
     origin = run.info.data.origin
     own = file_state(origin.file) if origin is not None and origin.file else ""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from snellen.core.arrays import Floats, Ints, np
 from snellen.core.record import Unscored
-from snellen.store.catalog_file import CatalogFile, is_worth_keeping, samples_state
+from snellen.store.run_catalog_file import RunCatalogFile, is_worth_keeping, samples_state
 from snellen.store.runs import RunFolder
 
 UNSCORED: tuple[str | None, ...] = (None, *get_args(Unscored))
@@ -45,7 +45,7 @@ def read_scores(runs: Sequence[RunFolder]) -> list[RunScores]:
     shared: dict[bytes, tuple[str, ...]] = {}
     if not is_worth_keeping(run.path for run in runs):
         return [_read_run(run, shared)[1] for run in runs]
-    catalog = CatalogFile()
+    catalog = RunCatalogFile()
     paths = [str(run.path.resolve()) for run in runs]
     states = [samples_state(run.path) for run in runs]
     stored = _stored_scores(catalog, paths, states, shared)
@@ -81,7 +81,7 @@ def _read_run(run: RunFolder, shared: dict[bytes, tuple[str, ...]]) -> tuple[byt
 
 
 def _stored_scores(
-    catalog: CatalogFile, paths: Sequence[str], states: Sequence[str], shared: dict[bytes, tuple[str, ...]]
+    catalog: RunCatalogFile, paths: Sequence[str], states: Sequence[str], shared: dict[bytes, tuple[str, ...]]
 ) -> dict[str, RunScores]:
     """The scores that the catalogue has of these paths in these states. What is damaged is missing."""
     state_of = dict(zip(paths, states, strict=True))
@@ -101,7 +101,7 @@ def _stored_scores(
     return found
 
 
-def _put(catalog: CatalogFile, rows: Sequence[tuple[object, ...]], shared: dict[bytes, tuple[str, ...]]) -> None:
+def _put(catalog: RunCatalogFile, rows: Sequence[tuple[object, ...]], shared: dict[bytes, tuple[str, ...]]) -> None:
     digests = {row[2]: shared[row[2]] for row in rows if isinstance(row[2], bytes)}
     catalog.put("ids", [(digest, zlib.compress(msgspec.json.encode(ids), 1)) for digest, ids in digests.items()])
     catalog.put("scores", rows)

@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError, UsageError, storage_errors
 from snellen.core.summary import Interval
 from snellen.report.format import interval_text, score_text
 from snellen.store.annotations import ANNOTATIONS_FILE
-from snellen.store.catalog_file import ABSENT, CLOSED, file_state
+from snellen.store.run_catalog_file import ABSENT, CLOSED, file_state
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
 from snellen.view.run_index import IndexedRun, RunIndex, Snapshot
 from snellen.view.run_row import CatalogRow, model_family, read_row, with_problem, with_score, with_score_of

@@ -1,4 +1,4 @@
-"""Rows of runs that were read before, in the catalogue of the user's cache (`store.catalog_file`).
+"""Rows of runs that were read before, in the catalogue of the user's cache (`store.run_catalog_file`).
 
 An entry counts while the state of its run's files is the one it was made from, so that thousands of
 runs are read once.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from snellen.store.catalog_file import RUN_COLUMNS, CatalogFile
+from snellen.store.run_catalog_file import RUN_COLUMNS, RunCatalogFile
 from snellen.view.run_row import CatalogRow
 
 MAX_SNAPSHOTS = 8
@@ -49,7 +49,7 @@ class RunIndex:
 
     def __init__(self, file: Path | None = None) -> None:
         """`file` is by default in the user's cache."""
-        self._catalog = CatalogFile(file)
+        self._catalog = RunCatalogFile(file)
         self.file = self._catalog.file
 
     def load(self, root: str) -> dict[str, IndexedRun]:

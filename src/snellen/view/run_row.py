@@ -125,7 +125,7 @@ class CatalogRow(Struct, frozen=True, array_like=True, gc=False):
 
     def facts(self) -> dict[str, str | float | None]:
         """What other programs read of a run, and what runs are chosen by: a value for each of
-        `store.catalog_file.RUN_COLUMNS`."""
+        `store.run_catalog_file.RUN_COLUMNS`."""
         currency, cost = next(iter(self.money.items())) if len(self.money) == 1 else ("", None)
         return {
             **{name: getattr(self, name) for name in ("model", "benchmark", "version", "status", "metric", "created")},

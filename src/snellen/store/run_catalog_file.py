@@ -52,7 +52,7 @@ _VERSION = zlib.crc32(repr((snellen.__version__, _TABLES)).encode()) >> 1
 """What another version of Snellen stored is made anew."""
 
 
-class CatalogFile:
+class RunCatalogFile:
     """The file of the catalogue, by default in the user's cache."""
 
     def __init__(self, file: Path | None = None) -> None:
