@@ -31,7 +31,7 @@ def letter_groups(count: int, different: Collection[tuple[int, int]]) -> list[st
             continue
         split = dict.fromkeys(part for group in groups if group & pair == pair for part in (group ^ one, group ^ other))
         groups = unsplit + [part for part in split if not _is_inside(part, split, unsplit)]
-    ordered = sorted(([system for system in range(count) if group >> system & 1] for group in groups if group))
+    ordered = sorted([system for system in range(count) if group >> system & 1] for group in groups if group)
     joint = "" if len(ordered) <= len(ascii_lowercase) else " "
     letters: list[list[str]] = [[] for _ in range(count)]
     for index, systems in enumerate(ordered):
