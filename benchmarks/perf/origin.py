@@ -36,6 +36,7 @@ FILES = {
     "statistics": "item_statistics",
     "gpu": "gpu",
     "faults": "faults",
+    "year": "year",
 }
 """Name of a part to the file that measures it."""
 _LOOP = ("core", "engine/limits", "engine/loop", "store")
@@ -57,6 +58,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "statistics": ("snellen_curate/statistics",),
     "gpu": ("models/hf",),
     "faults": ("engine/limits", "models/remote"),
+    "year": ("analysis/comparison", "stats", "store", "view"),
 }
 """Name of a part to the folders of the source whose speed it measures."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -86,8 +86,10 @@ def write_made_runs(root: Path, count: int, seed: int = 0) -> Path:
     return root
 
 
-def made_runs(count: int, seed: int = 0) -> Iterator[tuple[RunInfo, Report | None]]:
-    """Descriptions of runs, with the report of those that have ended."""
+def made_runs(
+    count: int, seed: int = 0, names: Sequence[str] = tuple(_BENCHMARKS)
+) -> Iterator[tuple[RunInfo, Report | None]]:
+    """Descriptions of runs on these benchmarks, with the report of those that have ended."""
     rng = random.Random(seed)
     models = [(f"hf/{name.format(size)}", size) for name, sizes in _FAMILIES.items() for size in sizes]
     models += [(name, 60) for name in _SERVED]
@@ -99,7 +101,7 @@ def made_runs(count: int, seed: int = 0) -> Iterator[tuple[RunInfo, Report | Non
     ]
     for number in range(count):
         model, size = models[number % len(models)] if number % 3 else rng.choice(models)
-        name = rng.choice(tuple(_BENCHMARKS))
+        name = rng.choice(names)
         when = _FIRST_DAY + timedelta(minutes=38 * number + rng.randrange(30))
         yield _made_run(rng, number, model, size, name, when)
 

@@ -19,7 +19,7 @@ from snellen.cli.flags import add_options, read_options
 from snellen.cli.parser import build_parser, import_command, parse_arguments
 from snellen.core.errors import UsageError
 
-MAX_COMMANDS, MAX_FLAGS, MAX_OF_RUN = 50, 146, 32
+MAX_COMMANDS, MAX_FLAGS, MAX_OF_RUN = 51, 146, 32
 
 
 def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:

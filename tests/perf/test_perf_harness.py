@@ -35,9 +35,9 @@ PARTS = [
     "statistics",
     "hashes",
 ]
-LARGE = {"local", "ray", "gpu", "faults"}
-"""Minutes, or gigabytes of memory: the bundled models over and over, a cluster, a GPU, and runs
-that wait for timeouts."""
+LARGE = {"local", "ray", "gpu", "faults", "year"}
+"""Minutes, or gigabytes: the bundled models over and over, a cluster, a GPU, runs that wait for
+timeouts, and a year of runs (`make perf-scale`)."""
 
 
 def perf(*words: str) -> subprocess.CompletedProcess[str]:

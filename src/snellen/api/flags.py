@@ -276,7 +276,7 @@ _FLAGS = (
         "ROLE=NAME,...",
         parse_pairs,
     ),
-    Flag("--where", "only these rows of a file of predictions", "COLUMN=VALUE,...", parse_pairs),
+    Flag("--where", "only these rows of a file of predictions, or these runs", "COLUMN=VALUE,...", parse_pairs),
     Flag(
         "--rule",
         "rule that parses the replies: `snellen`, `vlmevalkit` or `lmms-eval` (without a judge), or `official`, "

@@ -1,4 +1,4 @@
-"""The sources of commands on runs: run folders, folders of runs, and files of predictions.
+"""The sources of commands on runs: run folders, folders of runs, archives of runs, and files of predictions.
 
 A file of predictions is scored as by `snellen score` and written as a run folder into the cache, so
 that whatever works on runs works on it.
@@ -25,6 +25,7 @@ from snellen.data.columns import REPLY_COLUMNS, column_name
 from snellen.settings import Settings
 from snellen.store.recorded_run import write_recorded_run
 from snellen.store.responses import STORE_FILE
+from snellen.store.run_archive import is_archive, unpack_archive
 from snellen.store.runs import RunFolder, distinct_runs, holds_run
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def open_sources(
 ) -> list[RunFolder]:
     """The runs of all sources without duplicates, in the order they are first named.
 
-    Each source is a run folder, a folder of runs, or a file of predictions. `notify` gets warnings
+    Each source is a run folder, a folder of runs, an archive of runs, or a file of predictions. `notify` gets warnings
     about prediction files. Raises UsageError subclasses.
     """
     return distinct_runs(source_folders(sources, options, notify))
@@ -61,7 +62,7 @@ def source_folders(
     options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
     notify: Notify = _ignore,
 ) -> list[Path]:
-    """The sources with the run folder of each file of predictions in its place.
+    """The sources with the run folder of each file of predictions in its place, and the folder of an archive's.
 
     Without `options.benchmark` such a file is scored as the runs beside it are, and with no run
     beside it by what it holds itself. Raises UsageError subclasses, also for options of prediction
@@ -71,6 +72,7 @@ def source_folders(
     for path in paths:
         if not path.exists():
             raise UsageError(f"no run in {path}: {missing_file(path, 'file or folder')}")
+    paths = [unpack_archive(path) if is_archive(path) else path for path in paths]
     predictions = {path for path in paths if is_predictions(path, options)}
     if not predictions:
         _refuse_idle(options)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snellen.core.model import AnyModel
     from snellen.store.runs import RunFolder
 
-RUNS = "run folders, folders of runs, or files of predictions"
+RUNS = "run folders, folders of runs, archives of runs (.tar.gz), or files of predictions"
 
 OptionsT = TypeVar("OptionsT")
 ValueT = TypeVar("ValueT")

@@ -21,6 +21,7 @@ COMMANDS = {
     "plan": "show what a run would ask and cost, and what is missing",
     "score": "score recorded predictions, without a model",
     "merge": "join the shards of runs (--shard) into whole runs",
+    "runs": "find stored runs, say what they cost, archive, move and delete them",
     "report": "report finished runs",
     "export": "write runs in the formats of benchmarks and other tools",
     "leaderboard": "rank models by their scores",

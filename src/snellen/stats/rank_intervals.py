@@ -110,6 +110,13 @@ def _lower_end(share: float, interval: Interval, level: float) -> float:
 def ranks(values: Floats) -> Floats:
     """Competition ranks along the last axis, 1 for the highest: 1 + how many are higher."""
     # Equal sums of scores such as 0.3 may differ in their last bits, and must still be ties.
-    rounded = np.round(values, 9)
-    higher: Floats = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
+    rounded = -np.round(values, 9)
+    order = np.argsort(rounded, axis=-1)
+    ordered = np.take_along_axis(rounded, order, axis=-1)
+    # The place where the run of equal values begins is the number of higher ones.
+    places = np.broadcast_to(np.arange(ordered.shape[-1]), ordered.shape).copy()
+    places[..., 1:][ordered[..., 1:] == ordered[..., :-1]] = 0
+    places = np.maximum.accumulate(places, axis=-1)
+    higher = np.empty_like(rounded)
+    np.put_along_axis(higher, order, places.astype(np.float64), axis=-1)
     return 1.0 + higher

@@ -17,6 +17,7 @@ from snellen.core.errors import SnellenError, UsageError, storage_errors
 from snellen.core.summary import Interval
 from snellen.report.format import interval_text, score_text
 from snellen.store.annotations import ANNOTATIONS_FILE
+from snellen.store.run_catalog_file import ABSENT, CLOSED, file_state
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
 from snellen.view.run_index import IndexedRun, RunIndex, Snapshot
 from snellen.view.run_row import CatalogRow, model_family, read_row, with_problem, with_score, with_score_of
@@ -342,7 +343,7 @@ def _check_folder(root: Path) -> None:
 def _read_run(path: str, stored: IndexedRun | None) -> IndexedRun:
     """Read the row of a folder, unless the stored one is of the same state."""
     # The state from before the reading: what is written meanwhile is read again.
-    state = f"{_file_state(f'{path}/{RUN_FILE}')} {_other_files_state(path, True)}"
+    state = f"{file_state(f'{path}/{RUN_FILE}')} {_other_files_state(path, True)}"
     row = read_row(Path(path))
     if not row.is_unfinished:
         state = " ".join(state.split()[:_ENDED_FILES])
@@ -351,8 +352,8 @@ def _read_run(path: str, stored: IndexedRun | None) -> IndexedRun:
 
 def _run_folders(folder: str, depth: int) -> Iterator[tuple[str, str]]:
     """Paths of run folders at or below a folder, with the states of their `run.json`."""
-    state = _file_state(f"{folder}/{RUN_FILE}")
-    if state != _ABSENT:
+    state = file_state(f"{folder}/{RUN_FILE}")
+    if state != ABSENT:
         yield folder, state
         return
     try:
@@ -363,11 +364,11 @@ def _run_folders(folder: str, depth: int) -> Iterator[tuple[str, str]]:
             raise
         return
     for path in children:
-        state = _file_state(f"{path}/{RUN_FILE}")
-        if state == _CLOSED and "--" not in path.rpartition("/")[2]:
+        state = file_state(f"{path}/{RUN_FILE}")
+        if state == CLOSED and "--" not in path.rpartition("/")[2]:
             # Not named like a run: some other folder that is closed to this user.
             continue
-        if state != _ABSENT:
+        if state != ABSENT:
             yield path, state
         elif depth > 1:
             yield from _run_folders(path, depth - 1)
@@ -382,29 +383,15 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 _ENDED_FILES = 3
 """Files in the state of a run that has ended: `run.json`, `report.json` and the annotations."""
-_ABSENT, _CLOSED = "-", "closed"
-_NO_SAMPLES = f" {_ABSENT} {_ABSENT}"
+_NO_SAMPLES = f" {ABSENT} {ABSENT}"
 """End of the state of an unfinished run that has neither samples nor failures."""
-
-
-def _file_state(path: str) -> str:
-    """What changes whenever a file does: its time and size."""
-    try:
-        # Not Path.stat: this is asked of every file of thousands of runs.
-        status = os.stat(path)  # noqa: PTH116
-    except PermissionError:
-        # It gets a row that says so.
-        return _CLOSED
-    except OSError:
-        return _ABSENT
-    return f"{status.st_mtime_ns:x}.{status.st_size:x}"
 
 
 def _other_files_state(path: str, unfinished: bool) -> str:
     """The state of the other files from which a row is made; of the samples only as long as the
     run is unfinished."""
     names = (REPORT_FILE, ANNOTATIONS_FILE, *((SAMPLES_FILE, FAILURES_FILE) if unfinished else ()))
-    return " ".join([_file_state(f"{path}/{name}") for name in names])
+    return " ".join([file_state(f"{path}/{name}") for name in names])
 
 
 def _folder_label(root: Path, base: str, path: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
@@ -112,6 +114,30 @@ class CatalogRow(Struct, frozen=True, array_like=True, gc=False):
     notes: tuple[str, ...] = ()
     problem: str = ""
     """Why the folder cannot be read, or its number not computed."""
+    version: str = ""
+    """Of the benchmark."""
+    money: dict[str, float] = {}
+    """What its requests cost, by currency."""
+    size: int = 0
+    """Bytes of the folder."""
+    outcomes: dict[str, int] = {}
+    """Samples by outcome, of a run that has ended."""
+
+    def facts(self) -> dict[str, str | float | None]:
+        """What other programs read of a run, and what runs are chosen by: a value for each of
+        `store.run_catalog_file.RUN_COLUMNS`."""
+        currency, cost = next(iter(self.money.items())) if len(self.money) == 1 else ("", None)
+        return {
+            **{name: getattr(self, name) for name in ("model", "benchmark", "version", "status", "metric", "created")},
+            **{name: getattr(self, name) for name in ("finished", "low", "high", "n", "samples", "done")},
+            "setting": "; ".join(label for _, label, _ in self.flags),
+            "score": self.value,
+            "cost": cost,
+            "currency": currency,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+            "bytes": self.size,
+        }
 
     @property
     def is_live(self) -> bool:
@@ -129,6 +155,7 @@ class _StoredSummary(Struct):
 
     headline: Metric
     metrics: dict[str, Metric]
+    outcomes: dict[str, int] = {}
 
 
 class _StoredReport(Struct):
@@ -163,6 +190,7 @@ def read_row(folder: Path) -> CatalogRow:
     except msgspec.DecodeError as error:
         problem = f"{REPORT_FILE} is not what Snellen writes there: {error}"
         return msgspec.structs.replace(row, problem=problem)
+    row = msgspec.structs.replace(row, outcomes=report.summary.outcomes)
     return _scored_row(row, report.summary.headline, report.summary.metrics)
 
 
@@ -195,11 +223,14 @@ def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
     config, counts = info.config, info.counts
     origin = info.data.origin
     is_own = origin is not None and origin.kind in ("own", "predictions")
-    costs = (
-        fmt.money(spent.cost, spent.price.currency)
+    costs = [
+        (spent.price.currency, spent.cost)
         for spent in info.spent.values()
         if spent.cost is not None and spent.price is not None
-    )
+    ]
+    money: dict[str, float] = {}
+    for currency, cost in costs:
+        money[currency] = money.get(currency, 0.0) + cost
     return CatalogRow(
         name=folder.name,
         model=info.model,
@@ -214,10 +245,13 @@ def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
         done=counts.done,
         seconds=counts.seconds,
         tokens=counts.prompt_tokens + counts.completion_tokens,
-        cost=", ".join(costs),
+        cost=", ".join(fmt.money(cost, currency) for currency, cost in costs),
         setting=tuple(_setting(info)),
         identity=tuple(_identity(info)),
         flags=tuple((each.key, each.label, each.sentence) for each in deviations(info)),
+        version=config.version,
+        money=money,
+        size=folder_bytes(str(folder)),
     )
 
 
@@ -312,6 +346,19 @@ def _scored_row(row: CatalogRow, headline: Metric, metrics: dict[str, Metric]) -
         "metrics": dict(islice(percentages, _MAX_METRICS)),
     }
     return msgspec.structs.replace(row, **changes)
+
+
+def folder_bytes(folder: str) -> int:
+    """Bytes of the files in a folder and its folders, so far as they can be read; links count nothing."""
+    total, pending = 0, [folder]
+    while pending:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    total += entry.stat(follow_symlinks=False).st_size
+    return total
 
 
 def count_lines(path: Path, otherwise: int) -> int:

@@ -12,28 +12,22 @@ from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import stop_notices
 from snellen.benchmarks.protocol.control import BLACK
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
-from snellen.core.arrays import Bools, Floats, Ints, np
+from snellen.core.arrays import Bools, Floats, Indices, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.output import RETRYABLE
-from snellen.core.record import Record, Unscored
+from snellen.core.record import Record
 from snellen.core.run import RunInfo
 from snellen.scoring.accuracy import cluster_samples, counts_wrong
+from snellen.store.run_scores import UNSCORED, RunScores, read_scores
 from snellen.store.runs import RunFolder
 
 _MAX_LISTED = 3
 
 
-class ScoredRecord(Struct, frozen=True, gc=False):
-    """The fields of a record that a comparison needs of every run."""
+class ComparableRecord(Struct, frozen=True, gc=False):
+    """The fields of a record that a comparison needs of one run of the same questions."""
 
     id: str
-    score: float | None = None
-    unscored: Unscored | None = None
-
-
-class ComparableRecord(ScoredRecord, frozen=True, gc=False, kw_only=True):
-    """The fields that it needs of one run of the same questions."""
-
     question: str
     gold: tuple[str, ...] = ()
     options: dict[str, str] = {}
@@ -109,10 +103,7 @@ def align_runs(
     questions = {
         index: {record.id: record for record in runs[index].read_as(ComparableRecord)} for index in sorted(described)
     }
-    tables: list[Mapping[str, ScoredRecord]] = [
-        questions.get(index) or {record.id: record for record in run.read_as(ScoredRecord)}
-        for index, run in enumerate(runs)
-    ]
+    tables = read_scores(runs)
     shared, unmatched = _shared_ids(runs, tables, questions, common, same_question)
     scores, retryable = _score_columns(infos, tables, [questions[0][name] for name in shared])
     scored = np.flatnonzero(~np.isnan(scores).any(axis=1))
@@ -138,21 +129,27 @@ def align_runs(
 
 
 def _score_columns(
-    infos: Sequence[RunInfo], tables: Sequence[Mapping[str, ScoredRecord]], questions: Sequence[ComparableRecord]
+    infos: Sequence[RunInfo], tables: Sequence[RunScores], questions: Sequence[ComparableRecord]
 ) -> tuple[Floats, Bools]:
     """What each sample counts in each run under its failure policy, as in `scoring.accuracy`, NaN
     without a score; and which samples failed or are missing. Both (samples, runs)."""
     shape = len(questions), len(infos)
     scores, retryable = np.empty(shape), np.zeros(shape, dtype=np.bool_)
+    if_wrong = np.array([0.0 if question.gold else np.nan for question in questions])
+    places: dict[int, Indices] = {}
     for column, (table, info) in enumerate(zip(tables, infos, strict=True)):
-        records = [table[question.id] for question in questions]
-        # None becomes NaN.
-        scores[:, column] = np.array([record.score for record in records], dtype=np.float64)
-        for row, record in enumerate(records):
-            if record.unscored is not None:
-                retryable[row, column] = record.unscored in RETRYABLE
-                if counts_wrong(record.unscored, info.failures):
-                    scores[row, column] = 0.0 if questions[row].gold else np.nan
+        if id(table.ids) not in places:
+            place = {name: index for index, name in enumerate(table.ids)}
+            places[id(table.ids)] = np.array([place[question.id] for question in questions], dtype=np.intp)
+        rows = places[id(table.ids)]
+        scores[:, column] = table.scores[rows]
+        codes = table.unscored[rows]
+        for code in np.unique(codes).tolist():
+            name, members = UNSCORED[code], codes == code
+            if name in RETRYABLE:
+                retryable[members, column] = True
+            if counts_wrong(name, info.failures):
+                scores[members, column] = if_wrong[members]
     return scores, retryable
 
 
@@ -173,15 +170,15 @@ def _bounds(scores: Floats, retryable: Bools) -> Iterator[tuple[float, float] | 
 
 def _shared_ids(
     runs: Sequence[RunFolder],
-    tables: Sequence[Mapping[str, ScoredRecord]],
+    tables: Sequence[RunScores],
     questions: Mapping[int, Mapping[str, ComparableRecord]],
     common: bool,
     same_question: Callable[[ComparableRecord, ComparableRecord], bool],
 ) -> tuple[list[str], int]:
     """Ids that all runs have with the same question, and how many other samples there are."""
-    first, *others = tables
-    everywhere = first.keys() & set.intersection(*map(set, others)) if others else first.keys()
-    shared = [name for name in first if name in everywhere]
+    distinct = [frozenset(ids) for ids in {table.ids: None for table in tables}]
+    everywhere = frozenset.intersection(*distinct)
+    shared = [name for name in questions[0] if name in everywhere]
     # On the same data an id is one question by definition; on different data (another language,
     # another revision) the id may have been reused.
     same_data = _same_data(runs)
@@ -192,11 +189,11 @@ def _shared_ids(
             for name in shared
             if all(same_question(questions[0][name], questions[index][name]) for index in range(1, len(runs)))
         ]
-    everything = len(set().union(*tables))
+    everything = len(frozenset().union(*distinct))
     if matching and (common or (same_data and len(shared) == everything)):
         return matching, everything - len(matching)
     if same_data:
-        held = [f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True)]
+        held = [f"{run.name} has {len(table.ids)}" for run, table in zip(runs, tables, strict=True)]
         what = f"hold different samples ({', '.join(held)}; {len(shared)} are in all of them)"
         remedy = "finish the runs"
     else:

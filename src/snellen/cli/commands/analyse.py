@@ -90,7 +90,7 @@ def _steps(options: Options) -> Document:
 def _scores(options: Options) -> tuple[ScoreTable, list[RunFolder]]:
     """Scores from one CSV file, or from runs; the runs come with them."""
     from snellen.analysis.findings.score_tables import scores_from_csv, scores_from_reports, select_scores
-    from snellen.api import report_of
+    from snellen.api.report import reports_of
     from snellen.data.tables.open_table import open_table
 
     only = options.only or ""
@@ -99,7 +99,7 @@ def _scores(options: Options) -> tuple[ScoreTable, list[RunFolder]]:
             raise UsageError("give one CSV of scores, or runs, and not several sources of both")
         return select_scores(scores_from_csv(open_table(files[0])), only), []
     runs, names = _runs(options)
-    reports = [report_of(run) for run in runs]
+    reports = reports_of(runs)
     table = select_scores(scores_from_reports(reports, names, _group(options)), only)
     return table, [run for run, name in zip(runs, names, strict=True) if name in table.scores]
 

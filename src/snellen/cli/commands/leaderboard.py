@@ -55,7 +55,7 @@ def main(options: Options) -> None:
 
 
 def _leaderboards(options: Options) -> Document:
-    from snellen.api import report_of
+    from snellen.api.report import reports_of
     from snellen.report.documents.leaderboard_tables import leaderboards_document
     from snellen.report.documents.leaderboards import rank_comparable_runs
 
@@ -73,7 +73,7 @@ def _leaderboards(options: Options) -> Document:
                 f"no model here fulfils --filter {options.filter!r}; a model that is not in the "
                 "catalog fulfils no filter"
             )
-    reports = [report_of(run) for run in runs]
+    reports = reports_of(runs)
     return leaderboards_document(rank_comparable_runs(runs, reports, tables, options.top))
 
 
@@ -104,7 +104,7 @@ def _is_table(path: str, benchmark: str | None) -> bool:
 
 def _suite(options: Options, name: str) -> Document:
     """The table of a suite, from runs and from scores of elsewhere."""
-    from snellen.api import report_of
+    from snellen.api.report import reports_of
     from snellen.benchmarks.declaration.registry import find_suite
     from snellen.report.documents.suites import suite_document, suite_table
 
@@ -115,7 +115,7 @@ def _suite(options: Options, name: str) -> Document:
         fits = _filter(options.filter)
         runs = [run for run in runs if fits(run.info.model)]
         results = [result for result in results if fits(result.model)]
-    table = suite_table(find_suite(name), runs, [report_of(run) for run in runs], results)
+    table = suite_table(find_suite(name), runs, reports_of(runs), results)
     if not table.rows:
         raise UsageError(
             f"nothing of the suite {name} is there; run it with -b {name}, or give a CSV of scores "

@@ -28,11 +28,11 @@ def main(options: Options) -> int:
     """Print the scores of runs, why samples failed, and gains by images, thinking or examples if
     the runs have them; as HTML, write the page of a run or the overview of several."""
     from snellen.analysis.causes.gains import gains
-    from snellen.api import report_of
+    from snellen.api.report import reports_of
     from snellen.report.documents.run_document import failure_blocks, run_document
 
     runs = open_runs(options.runs, options.sources)
-    reports = [report_of(run) for run in runs]
+    reports = reports_of(runs)
     more = failure_blocks(runs)
     if found := gains(runs):
         from snellen.report.documents.gains import gain_blocks

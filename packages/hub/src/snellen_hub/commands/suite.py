@@ -40,7 +40,7 @@ class Options:
     """Empty: its name."""
     description: str = option("", "--description")
     replace: bool = option(False, "--replace", REPLACE, is_switch=True)
-    delete: bool = option(False, "--delete", "delete it; its benchmarks stay", is_switch=True)
+    delete: bool = option(False, "--delete", "delete what is named; its benchmarks stay", is_switch=True)
 
 
 def main(options: Options) -> int:
