@@ -75,12 +75,6 @@ def parse_page(reply: str, stop_reason: str = "stop") -> Answer:
     return ParsedAnswer(reply[first:last], rule, (first, last)) if reply[first:last].strip() else Empty()
 
 
-def parse_page_or_blank(reply: str, stop_reason: str = "stop") -> Answer:
-    """As `parse_page`, an empty reply as that of a page without text."""
-    answer = parse_page(reply, stop_reason)
-    return ParsedAnswer("", "blank page") if isinstance(answer, Empty) else answer
-
-
 def page_blocks(text: str) -> list[Block]:
     """The blocks of a page in the order in which they are written. Those of a picture, of a comment
     and without any text are left out."""
