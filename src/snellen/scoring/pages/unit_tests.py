@@ -170,7 +170,7 @@ def _is_sound(page: str, test: Test) -> bool:
     most = test.get("max_length")
     if most is not None:
         counted = _PICTURE.sub("", page) if test.get("max_length_skips_image_alt_tags") else page
-        return sum(map(str.isalnum, counted)) <= most
+        return sum(map(str.isalnum, counted)) <= int(most)
     if not any(map(str.isalnum, page)):
         return False
     if max(_repeats(_SPACE.sub(" ", page))) > test.get("max_repeats", _LOOP):
