@@ -9,6 +9,8 @@ tables, code, then text at blank lines. Restated with its oddities, because publ
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from snellen.core import lazy_re as re
@@ -30,8 +32,8 @@ _FENCE_END = re.compile(r"```\n?$", re.MULTILINE)
 _UNDERSCORES, _BLANKS = re.compile(r"_{4,}"), re.compile(r" {4,}")
 _REPEATED = re.compile(r"([^a-zA-Z0-9])\1{10,}")
 _LATEX_TABLE = re.compile(r"\\begin{table}(.*?)\\end{table}", re.DOTALL)
-_TABULAR = (re.compile(r"\\begin{tabular}"), re.compile(r"\\end{tabular}"), 16, 14)
-_HTML_TABLE = (re.compile(r"<table(?:[^>]*)>"), re.compile(r"</table>"), 16, 8)
+_TABULAR = (re.compile(r"(?=\\begin{tabular})"), re.compile(r"(?=\\end{tabular})"), 16, 14)
+_HTML_TABLE = (re.compile(r"(?=<table[^>]*>)"), re.compile(r"(?=</table>)"), 16, 8)
 """Patterns of begin and end, and the lengths by which the search goes on behind them: those of the
 patterns, not of what they match."""
 _Edges = tuple[re.Pattern[str], re.Pattern[str], int, int]
@@ -95,26 +97,38 @@ def _between(text: str, edges: _Edges) -> list[tuple[int, str]]:
     """Place and text of what stands between begin and end, outermost ones; behind a begin without an
     end the search starts anew."""
     begin, end, begin_length, end_length = edges
+    begins = [match.start() for match in begin.finditer(text)]
+    ends = [match.start() for match in end.finditer(text)]
     found: list[tuple[int, str]] = []
+    start: int | None = 0
+    while start is not None and start < len(text):
+        pairs, unclosed = _pair_edges(begins, ends, start, end_length)
+        found += [(first, text[first : last + end_length]) for first, last in pairs]
+        start = None if unclosed is None else unclosed + begin_length
+    return found
+
+
+def _pair_edges(
+    begins: Sequence[int], ends: Sequence[int], place: int, step: int
+) -> tuple[list[tuple[int, int]], int | None]:
+    """The outermost pairs of begin and end from a place on, and the first begin that has no end."""
+    pairs: list[tuple[int, int]] = []
     open_at: list[int] = []
-    place = 0
-    while place < len(text):
-        first, last = begin.search(text, place), end.search(text, place)
-        if first is not None and (last is None or first.start() < last.start()):
-            open_at.append(first.start())
-            place = first.start() + end_length
-        elif last is not None:
+    first, last = bisect_left(begins, place), bisect_left(ends, place)
+    while last < len(ends):
+        if first < len(begins) and begins[first] < ends[last]:
+            open_at.append(begins[first])
+            place = begins[first] + step
+        else:
             if open_at:
                 start = open_at.pop()
                 if not open_at:
-                    found.append((start, text[start : last.start() + end_length]))
-            place = last.start() + end_length
-        else:
-            break
-    if open_at:
-        offset = open_at[0] + begin_length
-        found += [(offset + start, inner) for start, inner in _between(text[offset:], edges)]
-    return found
+                    pairs.append((start, ends[last]))
+            place = ends[last] + step
+        first, last = bisect_left(begins, place, first), bisect_left(ends, place, last)
+    # Behind the last end each begin has none.
+    unclosed = [*open_at, *begins[first : first + 1]]
+    return pairs, unclosed[0] if unclosed else None
 
 
 def _take_formulas(content: str, parts: list[WrittenPart]) -> str:

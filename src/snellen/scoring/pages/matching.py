@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 _ALIKE = 0.3
 """Least normalised similarity of a pair."""
-_CONTAINED = 70.0
-"""Least similarity of a text with the part of a longer one that it may be, in percent."""
+_PIECE, _CONTAINED = 5, 0.4
+"""Length of the pieces of a text, and how many of them a longer text of which it is a part has: a sign in ten
+that is misread leaves six pieces in ten as they are."""
 
 
 class Group(NamedTuple):
@@ -25,6 +25,11 @@ class Group(NamedTuple):
 
     gold: tuple[int, ...]
     reply: tuple[int, ...]
+
+
+class _Text(NamedTuple):
+    text: str
+    pieces: frozenset[str]
 
 
 class Edits(NamedTuple):
@@ -50,11 +55,12 @@ def count_edits(first: Sequence[object], second: Sequence[object]) -> Edits:
 def match_blocks(golds: Sequence[str], replies: Sequence[str]) -> list[Group]:
     """The groups of blocks that say the same, by the first block of the gold, then those of either
     side alone. Texts are those that count (`texts.counted_text`); empty ones are in no group."""
-    pairs = _likest_pairs(golds, replies)
+    ours, theirs = [*map(_cut, golds)], [*map(_cut, replies)]
+    pairs = _likest_pairs(ours, theirs)
     of_gold = {gold: [reply] for gold, reply in pairs}
     of_reply = {reply: [gold] for gold, reply in pairs}
-    _join_rest(golds, replies, of_gold, taken=of_reply)
-    _join_rest(replies, golds, of_reply, taken=of_gold)
+    _join_rest(ours, theirs, of_gold, taken=of_reply)
+    _join_rest(theirs, ours, of_reply, taken=of_gold)
     groups = []
     for gold, reply in pairs:
         groups.append(Group(tuple(sorted(of_reply[reply])), tuple(sorted(of_gold[gold]))))
@@ -65,18 +71,21 @@ def match_blocks(golds: Sequence[str], replies: Sequence[str]) -> list[Group]:
     return sorted(groups) + alone
 
 
-def _likest_pairs(golds: Sequence[str], replies: Sequence[str]) -> list[tuple[int, int]]:
+def _cut(text: str) -> _Text:
+    return _Text(text, frozenset(text[start : start + _PIECE] for start in range(len(text) - _PIECE + 1)))
+
+
+def _likest_pairs(golds: Sequence[_Text], replies: Sequence[_Text]) -> list[tuple[int, int]]:
     """Pairs of which each block is in one at most, the likest first; of equal ones the nearest."""
     found = []
-    for gold, text in enumerate(golds):
+    for gold, one in enumerate(golds):
         for reply, other in enumerate(replies):
-            if not text or not other:
+            if not one.text or not other.text:
                 continue
-            alike = Levenshtein.normalized_similarity(text, other, score_cutoff=_ALIKE)
-            if alike < _ALIKE and fuzz.partial_ratio(text, other, score_cutoff=_CONTAINED) < _CONTAINED:
-                continue
-            shared = min(len(text), len(other)) / max(len(text), len(other))
-            found.append((-max(alike, 0.5 * shared), abs(gold - reply), gold, reply))
+            alike = Levenshtein.normalized_similarity(one.text, other.text, score_cutoff=_ALIKE)
+            if alike >= _ALIKE or _is_part(one, other):
+                shared = min(len(one.text), len(other.text)) / max(len(one.text), len(other.text))
+                found.append((-max(alike, 0.5 * shared), abs(gold - reply), gold, reply))
     pairs, used_golds, used_replies = [], set[int](), set[int]()
     for _, _, gold, reply in sorted(found):
         if gold not in used_golds and reply not in used_replies:
@@ -87,28 +96,35 @@ def _likest_pairs(golds: Sequence[str], replies: Sequence[str]) -> list[tuple[in
 
 
 def _join_rest(
-    wholes: Sequence[str], parts: Sequence[str], of_whole: dict[int, list[int]], taken: dict[int, list[int]]
+    wholes: Sequence[_Text], parts: Sequence[_Text], of_whole: dict[int, list[int]], taken: dict[int, list[int]]
 ) -> None:
     """Add parts that are in no pair to the whole that they are a part of, where the joined parts are
     nearer to it than without them. A whole whose part stands for several others takes no more."""
-    free = [index for index, text in enumerate(parts) if text and index not in taken]
-    joined: set[int] = set()
-    for part in free:
-        gains = []
-        for whole, members in of_whole.items():
-            if len(taken.get(members[0], ())) > 1:
+    open_wholes = [whole for whole, members in of_whole.items() if len(taken.get(members[0], ())) <= 1]
+    distances = {
+        whole: Levenshtein.distance(_join_texts(parts, of_whole[whole]), wholes[whole].text) for whole in open_wholes
+    }
+    for part in [index for index, one in enumerate(parts) if one.text and index not in taken]:
+        best: tuple[int, int, int] | None = None
+        for whole in open_wholes:
+            if len(wholes[whole].text) < len(parts[part].text) or not _is_part(parts[part], wholes[whole]):
                 continue
-            if len(wholes[whole]) < len(parts[part]):
-                continue
-            if fuzz.partial_ratio(parts[part], wholes[whole], score_cutoff=_CONTAINED) < _CONTAINED:
-                continue
-            now = Levenshtein.distance(_join_texts(parts, members), wholes[whole])
-            then = Levenshtein.distance(_join_texts(parts, [*members, part]), wholes[whole])
-            gains.append((now - then, -abs(part - members[0]), whole))
-        if gains and max(gains)[0] > 0:
-            of_whole[max(gains)[2]].append(part)
-            joined.add(part)
+            members = of_whole[whole]
+            joined = Levenshtein.distance(_join_texts(parts, [*members, part]), wholes[whole].text)
+            gain = (distances[whole] - joined, -abs(part - members[0]), whole)
+            best = gain if best is None or gain > best else best
+        if best is not None and best[0] > 0:
+            of_whole[best[2]].append(part)
+            distances[best[2]] -= best[0]
 
 
-def _join_texts(parts: Sequence[str], members: Sequence[int]) -> str:
-    return "".join(parts[index] for index in sorted(members))
+def _is_part(one: _Text, other: _Text) -> bool:
+    """Whether most pieces of the shorter text stand in the longer one."""
+    short, long = (one, other) if len(one.text) <= len(other.text) else (other, one)
+    if len(short.text) < _PIECE:
+        return short.text in long.text
+    return len(short.pieces & long.pieces) >= _CONTAINED * len(short.pieces)
+
+
+def _join_texts(parts: Sequence[_Text], members: Sequence[int]) -> str:
+    return "".join(parts[index].text for index in sorted(members))
