@@ -1,6 +1,8 @@
 """Rows of a user's own table that ask for pages, and what their runs report."""
 
 import json
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import pytest
 
 from snellen.api import score
 from snellen.benchmarks.declaration.page_golds import read_page
-from snellen.core.errors import DataError
+from snellen.benchmarks.protocol.page_grading import omnidocbench_parts, page_parts
+from snellen.core.errors import DataError, MissingExtra
 
 TABLE = "<table><tr><td>a</td><td>b</td></tr></table>"
 BLOCKS = [{"category": "text", "text": "Andere Worte"}, {"latex": "x^2", "type": "formula"}]
@@ -78,3 +81,33 @@ def test_blocks_of_a_list() -> None:
         ("Fig. 1", False),
         ("Second", False),
     ]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "and the next lamp\n\n" * 3000,
+        "word\n\n" * 2000,
+        "<table>" * 2000 + "</table>",
+        "<table><tr><td>" * 1000,
+        "\\begin{tabular}" * 2000 + "\\end{tabular}",
+        "$$" * 5000,
+        "|a|b|\n" * 400,
+        "<" * 20000,
+        "```\n" * 3000,
+    ],
+    ids=lambda reply: reply[:12].strip(),
+)
+def test_loops_are_scored_in_seconds(reply: str) -> None:
+    gold = read_page(f"# One\n\nSome words of text that are no loop.\n\n{TABLE}").text()
+    begun = time.monotonic()
+    for parts in (page_parts(reply, gold), omnidocbench_parts(reply, gold)):
+        assert all(0 <= value <= 1 for value in parts.values())
+    assert time.monotonic() - begun < 30
+
+
+def test_a_table_wants_the_packages_that_compare_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apted", None)
+    with pytest.raises(MissingExtra, match=r"snellen\[documents\]"):
+        read_page(TABLE)
+    assert read_page("Only text").blocks
