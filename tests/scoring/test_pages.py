@@ -20,7 +20,7 @@ from snellen.scoring.pages.page_score import (
 from snellen.scoring.pages.table_grid import grids_of_html, grids_of_pipes
 from snellen.scoring.pages.teds import plain_table, table_similarity
 from snellen.scoring.pages.texts import counted_formula, counted_text
-from snellen.scoring.pages.unit_tests import passes_test
+from snellen.scoring.pages.unit_tests import WHOLE_TEXT, passes_test
 
 GOLD = Page(
     (
@@ -146,6 +146,12 @@ PAGE = (
 )
 def test_unit_tests_of_a_page(test: dict[str, object], passes: bool) -> None:
     assert passes_test(PAGE, json.loads(json.dumps(test))) is passes
+
+
+def test_a_letter_holds_no_sentence() -> None:
+    test = {"type": "present", "text": "The light was rebuilt"}
+    assert passes_test("t", test)  # as by the authors
+    assert not passes_test("t", {**test, WHOLE_TEXT: True})
 
 
 @pytest.mark.parametrize("page", ["", "- . -", "lamp " * 200, "灯塔"])

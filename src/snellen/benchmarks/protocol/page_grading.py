@@ -56,13 +56,16 @@ TESTS_PASSED, ADDED_BASELINE = "tests_passed", "added_baseline"
 
 def unit_test_parts(reply: str, gold: str, *, reads_blank: bool = False) -> Mapping[str, float]:
     """The share of the unit tests of a page that its reply passes, of all and by type; a page that states no
-    test of the type `baseline` gets one. Unless a rule reads blank replies, these pass nothing."""
-    from snellen.scoring.pages.unit_tests import BASELINE, passes_test, read_tests, states_baseline
+    test of the type `baseline` gets one. Unless a rule reads blank replies, these pass nothing, and
+    a reply that is shorter than a sentence does not hold it."""
+    from snellen.scoring.pages.unit_tests import BASELINE, WHOLE_TEXT, passes_test, read_tests, states_baseline
 
     tests, is_counted = read_tests(gold), reads_blank or bool(reply.strip())
     results: dict[str, list[bool]] = {}
     for test in tests:
-        results.setdefault(test["type"], []).append(is_counted and passes_test(reply, test))
+        results.setdefault(test["type"], []).append(
+            is_counted and passes_test(reply, {**test, WHOLE_TEXT: not reads_blank})
+        )
     if not states_baseline(tests):
         results[ADDED_BASELINE] = [passes_test(reply, {"type": BASELINE})]
     every = [result for of_type in results.values() for result in of_type]

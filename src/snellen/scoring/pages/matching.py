@@ -27,7 +27,7 @@ class Group(NamedTuple):
     reply: tuple[int, ...]
 
 
-class _Text(NamedTuple):
+class _CutText(NamedTuple):
     text: str
     pieces: frozenset[str]
 
@@ -71,11 +71,11 @@ def match_blocks(golds: Sequence[str], replies: Sequence[str]) -> list[Group]:
     return sorted(groups) + alone
 
 
-def _cut(text: str) -> _Text:
-    return _Text(text, frozenset(text[start : start + _PIECE] for start in range(len(text) - _PIECE + 1)))
+def _cut(text: str) -> _CutText:
+    return _CutText(text, frozenset(text[start : start + _PIECE] for start in range(len(text) - _PIECE + 1)))
 
 
-def _likest_pairs(golds: Sequence[_Text], replies: Sequence[_Text]) -> list[tuple[int, int]]:
+def _likest_pairs(golds: Sequence[_CutText], replies: Sequence[_CutText]) -> list[tuple[int, int]]:
     """Pairs of which each block is in one at most, the likest first; of equal ones the nearest."""
     found = []
     for gold, one in enumerate(golds):
@@ -96,7 +96,7 @@ def _likest_pairs(golds: Sequence[_Text], replies: Sequence[_Text]) -> list[tupl
 
 
 def _join_rest(
-    wholes: Sequence[_Text], parts: Sequence[_Text], of_whole: dict[int, list[int]], taken: dict[int, list[int]]
+    wholes: Sequence[_CutText], parts: Sequence[_CutText], of_whole: dict[int, list[int]], taken: dict[int, list[int]]
 ) -> None:
     """Add parts that are in no pair to the whole that they are a part of, where the joined parts are
     nearer to it than without them. A whole whose part stands for several others takes no more."""
@@ -118,7 +118,7 @@ def _join_rest(
             distances[best[2]] -= best[0]
 
 
-def _is_part(one: _Text, other: _Text) -> bool:
+def _is_part(one: _CutText, other: _CutText) -> bool:
     """Whether most pieces of the shorter text stand in the longer one."""
     short, long = (one, other) if len(one.text) <= len(other.text) else (other, one)
     if len(short.text) < _PIECE:
@@ -126,5 +126,5 @@ def _is_part(one: _Text, other: _Text) -> bool:
     return len(short.pieces & long.pieces) >= _CONTAINED * len(short.pieces)
 
 
-def _join_texts(parts: Sequence[_Text], members: Sequence[int]) -> str:
+def _join_texts(parts: Sequence[_CutText], members: Sequence[int]) -> str:
     return "".join(parts[index].text for index in sorted(members))
