@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,6 +19,7 @@ from snellen.benchmarks.open_answers.mega_bench.grading import numbers as mega_n
 from snellen.benchmarks.open_answers.mega_bench.grading.metrics import LATEX_METRICS, METRICS, score_field
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import PARSERS, parse_reply
 from snellen.benchmarks.perception import spatial457
+from snellen.benchmarks.protocol.page_grading import omnidocbench_parts, page_parts, unit_test_parts
 from snellen.core.output import ParsedAnswer
 from snellen.core.place import Space
 from snellen.core.sample import Sample
@@ -35,6 +37,7 @@ from snellen.extract import (
     verdicts,
     yes_no,
 )
+from snellen.extract.pages import blocks
 from snellen.extract.places.read import parse_places
 from snellen.extract.published import (
     first_capital,
@@ -122,6 +125,21 @@ CHOICES |= {
         vlmevalkit_own.bracket_parser,
     )
 }
+_PAGE = json.dumps(
+    [
+        {"text": "One light", "category": "title", "order": 1},
+        {"text": "Some words of text", "category": "text_block", "order": 2},
+        {"text": "<table><tr><td>a</td></tr></table>", "kind": "table", "category": "table", "order": 3},
+        {"text": "x^2", "kind": "formula", "category": "equation_isolated", "order": 4},
+    ]
+)
+_PAGE_TESTS = json.dumps(
+    [
+        {"type": "order", "before": "One light", "after": "words", "max_diffs": 1},
+        {"type": "table", "cell": "a", "left": "b", "top_heading": "c"},
+        {"type": "math", "math": "x^2"},
+    ]
+)
 _PLACE = Sample("1", "place", "Where?", extent=(640, 480))
 WORDS_READ: dict[str, Read] = {
     "parse_multi_label": lambda reply: multi_label.parse_multi_label(reply, "ABCD"),
@@ -146,6 +164,12 @@ WORDS_READ: dict[str, Read] = {
     "parse_final": open_text.parse_final,
     "parse_whole": open_text.parse_whole,
     "parse_raw": open_text.parse_raw,
+    "parse_any": open_text.parse_any,
+    "parse_page": blocks.parse_page,
+    "page_blocks": blocks.page_blocks,
+    "page_parts": lambda reply: page_parts(reply, _PAGE),
+    "omnidocbench_parts": lambda reply: omnidocbench_parts(reply, _PAGE),
+    "unit_test_parts": lambda reply: unit_test_parts(reply, _PAGE_TESTS),
     "parse_json_reply": json_reply.parse_json_reply,
     "refuses": open_text.refuses,
     "parse_numeric_answer": numbers.parse_numeric_answer,

@@ -34,7 +34,7 @@ from snellen.benchmarks.declaration.published import HubSplit, Published, Publis
 from snellen.benchmarks.declaration.record_fields import FIELD_F1, plain_headline, record_headline
 from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
-from snellen.benchmarks.declaration.scoring import RuleScoring, choices, place_questions
+from snellen.benchmarks.declaration.scoring import MAX_PAGE_TOKENS, RuleScoring, choices, place_questions
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
@@ -248,6 +248,9 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Labels of `mean_over` that count together as one, to its name."""
     plain_by: tuple[Rule, ...] = ()
     """Rules of tools whose headline is the plain mean all the same."""
+    unit_tests: bool = False
+    """Whether the gold answers list unit tests of a page (`scoring.pages.unit_tests`). A rule then names a
+    `PageRule` of `protocol.page_grading`, as in benchmarks of the kind `page`."""
     unscored: str = ""
     """Why nothing is scored."""
 
@@ -349,6 +352,8 @@ def _scoring(family: DescribedFamily) -> Scoring:
         return described_judging(family.judges, _template(family), family.refused)
     if family.kind == "fields":
         return _record_scoring(family)
+    if family.kind == "page" or family.unit_tests:
+        return _page_scoring(family)
     if family.place:
         return place_questions(family.place, "" if family.mean_over else family.headline)
     return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
@@ -364,8 +369,22 @@ def _record_scoring(family: DescribedFamily) -> RuleScoring:
     for rule, name in family.rules.items():
         grade = against_gold(named_function(name))
         parse = named_function(family.parse[rule]) if rule in family.parse else parse_raw
-        rules[rule] = ParserSet(fields=OpenScoring(parse, grade))
+        rules[rule] = ParserSet(document=OpenScoring(parse, grade))
     return replace(open_answers(FIELD_F1, rules), kind="fields", max_new_tokens=1024)
+
+
+def _page_scoring(family: DescribedFamily) -> RuleScoring:
+    """Scoring of pages, against gold pages or unit tests; the rules of other tools take the raw reply."""
+    from snellen.benchmarks.protocol.page_grading import page_grades
+
+    rules = {OWN: PARSERS[OWN]}
+    for rule, name in family.rules.items():
+        described = named_function(name)
+        grade, parts = page_grades(described.parts, described.overall)
+        parse = named_function(family.parse[rule]) if rule in family.parse else parse_raw
+        scoring = OpenScoring(parse, grade, parts=parts)
+        rules[rule] = ParserSet(open=scoring) if family.unit_tests else ParserSet(document=scoring)
+    return replace(open_answers("page_score", rules), kind=family.kind, max_new_tokens=MAX_PAGE_TOKENS)
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
@@ -458,6 +477,14 @@ def _headline(family: DescribedFamily) -> Headline:
         return Headline(summarise=summarise_matches)
     if family.kind == "fields":
         return record_headline(family.headline)
+    if family.unit_tests:
+        from snellen.benchmarks.declaration.page_summary import unit_test_headline
+
+        return unit_test_headline(family.headline)
+    if family.kind == "page":
+        from snellen.benchmarks.declaration.page_summary import page_headline
+
+        return page_headline(family.headline)
     if family.judges:
         return judged_headline(family.judges, family.headline)
     if family.sections:
@@ -471,6 +498,11 @@ def _headline(family: DescribedFamily) -> Headline:
 def _rule_headlines(family: DescribedFamily) -> dict[str, Headline]:
     if family.kind == "fields":
         return {rule: plain_headline(name.rpartition(".")[2]) for rule, name in family.rules.items()}
+    if family.kind == "page":
+        from snellen.benchmarks.declaration.page_summary import page_headline
+
+        rules = {rule: named_function(name) for rule, name in family.rules.items()}
+        return {rule: page_headline(described.name, described.overall) for rule, described in rules.items()}
     if family.types:
         return {VLMEVALKIT: group_mean("mean_of_types", TYPE)}
     return dict.fromkeys(family.plain_by, Headline())

@@ -28,7 +28,7 @@ from snellen.benchmarks.declaration.golds import (
 from snellen.core.benchmark import HasIds
 from snellen.core.errors import DataError
 from snellen.core.sample import ROTATION_STRIDE, Kind, Rotation, Row, Sample
-from snellen.data.columns import REPLY_COLUMNS, row_gold, row_id
+from snellen.data.columns import KIND_COLUMNS, REPLY_COLUMNS, row_gold, row_id
 from snellen.extract.yes_no_words import lone_yes_no
 
 P = ParamSpec("P")
@@ -64,6 +64,8 @@ _KINDS: dict[str, Kind] = {
     "vqa": "open",
     "fields": "fields",
     "json": "fields",
+    "page": "page",
+    "markdown": "page",
     PLACE_TYPE: "place",
 }
 
@@ -226,6 +228,10 @@ def sample_of(
         golds = at_row(path, row, yes_no_golds, golds)
     elif kind == "fields":
         golds = at_row(path, row, record_golds, row)
+    elif kind == "page":
+        from snellen.benchmarks.declaration.page_golds import page_golds
+
+        golds = at_row(path, row, page_golds, row)
     return Sample(
         id=row_id(row),
         kind=kind,
@@ -248,6 +254,11 @@ def names_kind(text: str) -> bool:
     """Whether a cell of the column `type` is the name of a kind of question."""
     name = text.strip().lower()
     return name in _KINDS or name in _SEVERAL_TYPES
+
+
+def asks_for_page(row: Row) -> bool:
+    """Whether the column `type` of a row says so."""
+    return any(_KINDS.get(row.cells.get(name, "").strip().lower()) == "page" for name in KIND_COLUMNS)
 
 
 def _label_list(golds: tuple[str, ...], options: Mapping[str, str]) -> str:
