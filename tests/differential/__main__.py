@@ -51,8 +51,6 @@ from tests.differential.sets import (
 )
 
 HERE = Path(__file__).parent
-# Both sides look synonyms up there.
-os.environ["NLTK_DATA"] = str(HERE / "nltk")
 _SHOWN = 200
 
 

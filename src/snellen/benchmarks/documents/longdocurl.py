@@ -54,8 +54,7 @@ from snellen.scoring.document import NOT_ANSWERABLE, abstains, thresholded_simil
 from snellen.scoring.typed_answer import clean_text, is_exact, parse_items, score_number, score_text
 
 TASK, FORMAT = "task_tag", "answer_format"
-_TAGGED = re.compile(r"<concise_answer>(.*?)</concise_answer>", re.DOTALL)
-_TAGGED_FORMAT = re.compile(r"<answer_format>(.*?)</answer_format>", re.DOTALL)
+_TAG, _FORMAT_TAG = "concise_answer", "answer_format"
 _UNITS = ("kg", "mm", "m", "meters", "acres", "minutes", "mile", "miles", "million", "thousand", "billion")
 """In the order in which the authors' script looks for them."""
 _UNITS_OF_VLMEVALKIT = (
@@ -179,10 +178,17 @@ def _parse_tagged(output: Output) -> Answer | None:
     if not isinstance(output, Generated):
         return None
     text = model_text(output)
-    found = _TAGGED.search(text)
-    if found is None:
+    answer = _between_tags(text, _TAG)
+    if answer is None:
         return parse_marked_answer(output)
-    return ParsedAnswer(found[1], RULE) if found[1] and _TAGGED_FORMAT.search(text) else Unparsed()
+    return ParsedAnswer(answer, RULE) if answer and _between_tags(text, _FORMAT_TAG) is not None else Unparsed()
+
+
+def _between_tags(text: str, name: str) -> str | None:
+    """What stands between the first tag of a name and its end; None where one of them is missing."""
+    _, _, rest = text.partition(f"<{name}>")
+    inside, end, _ = rest.partition(f"</{name}>")
+    return inside if end else None
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:

@@ -6,23 +6,21 @@ Each reader takes the whole reply. A reply without what is looked for gives noth
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from snellen.core import lazy_re as re
 from snellen.core.literals import BROKEN_LITERAL, evaluate_literal
 from snellen.core.place import Box
 
-_FENCED = re.compile(r"```(?:python|json)?\n(.*?)\n```", re.DOTALL | re.IGNORECASE)
-_PAIR = re.compile(r"[\"']?([\w\s]+)[\"']?\s*[:=]\s*[\"']?([^\n,\"'{}]+)[\"']?")
+_FENCE = re.compile(r"```(?:python|json)?\n", re.IGNORECASE)
+_FENCE_END = "\n```"
+_NAME = re.compile(r"[\w\s]+")
+_VALUE = re.compile(r"[\"']?\s*[:=]\s*[\"']?([^\n,\"'{}]+)[\"']?")
 _ASSIGNMENT = re.compile(r"^\s*\w+\s*=\s*")
 _COMMENT = re.compile(r"#.*")
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
-_BODY = re.compile(r"<body.*|<table.*")
 _LARGEST = 1000
-_LARGE_REPLY = 20_000
-"""Signs beyond which no pairs are looked for in a reply that is no record: longer runs of words cost their
-square."""
 
 
 class TextBox(NamedTuple):
@@ -35,18 +33,34 @@ class TextBox(NamedTuple):
 def read_record(reply: str) -> dict[str, str]:
     """Names and values of the record in a reply: JSON or a Python literal, in the first fence if there is
     one; else what stands on both sides of colons and equals signs."""
-    fenced = _FENCED.search(reply)
-    content = fenced[1] if fenced else reply.strip()
+    content = next(_fence_contents(reply), reply.strip())
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
         data = _read_literal(content)
     if data is None:
-        pairs = _PAIR.findall(content) if len(content) <= _LARGE_REPLY else ()
-        data = {name.strip(): value.strip() for name, value in pairs}
+        data = {name.strip(): value.strip() for name, value in _pairs(content)}
     if not isinstance(data, dict) or not all(isinstance(name, str) for name in data):
         return {}
     return {name.strip(): str(value).strip() for name, value in data.items()}
+
+
+def _fence_contents(text: str) -> Iterator[str]:
+    """The contents of the fences that are closed."""
+    start = _FENCE.search(text)
+    while start is not None and (end := text.find(_FENCE_END, start.end())) >= 0:
+        yield text[start.end() : end]
+        start = _FENCE.search(text, end + len(_FENCE_END))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Words with what stands behind the colon or equals sign that follows them."""
+    name = _NAME.search(text)
+    while name is not None:
+        value = _VALUE.match(text, name.end())
+        if value is not None:
+            yield name[0], value[1]
+        name = _NAME.search(text, value.end() if value else name.end())
 
 
 def _read_literal(content: str) -> Any:
@@ -61,7 +75,7 @@ def _read_literal(content: str) -> Any:
 def read_chart(reply: str) -> dict[Any, Any]:
     """The Python literal of an object in a reply, in its longest fence if there are any, up to the last
     brace, without a name that it is assigned to and without comments."""
-    fences = _FENCED.findall(reply)
+    fences = list(_fence_contents(reply))
     content = max(fences, key=len) if fences else reply.strip()
     content = _COMMENT.sub("", _ASSIGNMENT.sub("", content.strip(), count=1))
     end = content.rfind("}")
@@ -76,11 +90,11 @@ def chart_page(chart: Mapping[Any, Any]) -> str:
 
 
 def table_page(text: str) -> str:
-    """The HTML of a reply from its body or its first table on, as a page; empty without one. Missing tags
+    """The HTML of a reply from its body, else its first table on, as a page; empty without one. Missing tags
     of table, body and page are added."""
     joined = text.replace("\n", "")
-    found = _BODY.search(joined)
-    return "" if found is None else wrap_table(found[0])
+    start = next((joined.index(tag) for tag in ("<body", "<table") if tag in joined), -1)
+    return wrap_table(joined[start:]) if start >= 0 else ""
 
 
 def wrap_table(html: str) -> str:
