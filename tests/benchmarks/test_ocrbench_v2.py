@@ -43,12 +43,18 @@ def test_a_row_as_the_authors_and_the_hub_have_it(tmp_path: Path) -> None:
 
 
 def test_a_text_is_found_in_the_space_that_is_asked_for() -> None:
-    """The question's own form of the answer is left out, and the gold is the same place."""
+    """In another space than the question's own its form of the answer gives way to a closing line; the
+    gold is the same place."""
+    prompts = []
     for coordinates, reply in (("thousandths", "[100, 200, 400, 300]"), ("fractions", "[0.1, 0.2, 0.4, 0.3]")):
         benchmark, found = samples(LAYOUT, coordinates=coordinates)
         [sample] = [one for one in found if one.kind == "place"]
-        assert sample.question == "Where is the region of the text 'OPEN'?"
         assert record_of(benchmark, sample, reply).score == pytest.approx(1.0)
+        [message] = next(benchmark.flow(sample)).messages
+        prompts.append(next(part.text for part in message.parts if hasattr(part, "text")))
+    assert prompts[0].endswith("in the following format: (x1, y1, x2, y2)")
+    assert prompts[1].startswith("Where is the region of the text 'OPEN'?\n")
+    assert "format: (x1" not in prompts[1]
     assert record_of(benchmark, sample, "[100, 200, 400, 300]").score == 0.0
 
 

@@ -10,8 +10,8 @@ for several boxes.
 Oddities: 10,000 questions. A gold of less than five words is right wherever it stands in the reply, so that long
 replies are favoured. What a document says does not count, only its headings and lines (`outlines`). Places are
 asked for in thousandths of the picture, by the questions themselves. Texts that are to be found
-(`text grounding en`) are asked for as places here: in the space that the option `coordinates` says, for which
-the question is cut before its own form of the answer. Other tasks keep the form of the question.
+(`text grounding en`) are places here: in another space, which the option `coordinates` says, they are asked for
+without the question's own form of the answer. Other tasks keep the form of the question.
 
 The headline is the mean of the overall scores of English and Chinese, which the authors report apart and which
 stand in the grouping `language`: each the mean of its abilities, in which every question counts once. Our rule
@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from msgspec import structs
@@ -52,6 +53,7 @@ from snellen.benchmarks.documents.ocrbench_v2.grading import (
 from snellen.benchmarks.documents.ocrbench_v2.texts import check_text_packages
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import DataError
 from snellen.core.headline import HeadlineSums
 from snellen.core.literals import parse_json_or_literal
@@ -113,7 +115,7 @@ def _sample(row: Row, options: Options) -> Sample | None:
     answers = _list_cell(row, "answer", "answers")
     groups = {TASK: task, ABILITY: _ABILITY_OF[kind], LANGUAGE: _LANGUAGES[language]}
     if task == _GROUNDING:
-        return _place_sample(row, answers, groups)
+        return _place_sample(row, answers, groups, keeps_form=options[COORDINATES] == _PLACE.coordinates)
     extras = {name: first_cell(row.cells, *names) for name, names in _EXTRAS.items()}
     held = {name: cell for name, cell in extras.items() if cell.lower() not in _ABSENT}
     for name in (BOX, CONTENT):
@@ -132,9 +134,11 @@ _EXTRAS = {EVAL: ("eval",), BOX: ("bbox_list", "bbox"), CONTENT: ("content",)}
 _NEEDS = {"VQA with position en": (BOX,), "text spotting en": (BOX, CONTENT), "text counting en": (EVAL,)}
 
 
-def _place_sample(row: Row, answers: Sequence[Any], groups: Mapping[str, str]) -> Sample:
-    """The question up to its own form of the answer, which is asked for in the space of the run."""
-    question = row.cells.get("question", "").partition(_FORM)[0].strip()
+def _place_sample(row: Row, answers: Sequence[Any], groups: Mapping[str, str], *, keeps_form: bool) -> Sample:
+    """The question as it is, or up to its own form of the answer, which is then asked for in the space of
+    the run."""
+    question = row.cells.get("question", "")
+    question = question if keeps_form else question.partition(_FORM)[0].strip()
     try:
         box = [int(number) for number in answers]
     except (TypeError, ValueError):
@@ -251,6 +255,21 @@ def _language_and_ability(record: Record) -> str:
     return f"{record.groups[LANGUAGE]}/{record.groups[ABILITY]}"
 
 
+_SCORING = RuleScoring(
+    rules=open_rules(_grade, official=grade_reply, vlmevalkit=grade_reply, parse=parse_whole),
+    metric="score",
+    template=BARE,
+    place=_PLACE,
+)
+
+
+def _drop_closing_line(declaration: Declaration, variant: Variant) -> Declaration:
+    """Nothing is said of places in the space that the questions state themselves."""
+    if variant.options.get(COORDINATES, _PLACE.coordinates) != _PLACE.coordinates:
+        return declaration
+    return replace(declaration, scoring=replace(_SCORING, place=structs.replace(_PLACE, prompt=" ")))
+
+
 def _check() -> None:
     check_tree_packages()
     check_text_packages()
@@ -280,12 +299,8 @@ BENCHMARK = Declaration(
     sample=_sample,
     template=BARE,
     max_new_tokens=_MAX_NEW_TOKENS,
-    scoring=RuleScoring(
-        rules=open_rules(_grade, official=grade_reply, vlmevalkit=grade_reply, parse=parse_whole),
-        metric="score",
-        template=BARE,
-        place=_PLACE,
-    ),
+    scoring=_SCORING,
+    for_variant=_drop_closing_line,
     headline=Headline(name=HEADLINE, summarise=_summarise, sums=_sums),
     check=_check,
 )
