@@ -403,6 +403,24 @@ _SET = Spec(
     oracle=_AUTHORS,
     path="OCRBench_v2/eval_scripts/eval.py, process_predictions; get_score.py",
     cases=_cases,
-    metrics={"mean_of_languages": "mean", "language/English": "en", "language/Chinese": "cn"},
+    metrics={
+        "mean_of_languages": "mean",
+        "language/English": "en",
+        "language/Chinese": "cn",
+        **{
+            f"ability/{language} {ability}": f"{short}/{ability.replace(' ', '_')}"
+            for language, short in (("English", "en"), ("Chinese", "cn"))
+            for ability in (
+                "text recognition",
+                "relationship extraction",
+                "element parsing",
+                "visual text understanding",
+                "knowledge reasoning",
+            )
+        },
+        "ability/English text detection": "en/text_detection",
+        "ability/English text spotting": "en/text_spotting",
+        "ability/English mathematical calculation": "en/mathematical_calculation",
+    },
 )
 SPECS = (_SET,)

@@ -113,7 +113,8 @@ def _sample(row: Row, options: Options) -> Sample | None:
     if options["lang"] not in ("all", language):
         return None
     answers = _list_cell(row, "answer", "answers")
-    groups = {TASK: task, ABILITY: _ABILITY_OF[kind], LANGUAGE: _LANGUAGES[language]}
+    name = _LANGUAGES[language]
+    groups = {TASK: task, ABILITY: f"{name} {_ABILITY_OF[kind]}", LANGUAGE: name}
     if task == _GROUNDING:
         return _place_sample(row, answers, groups, keeps_form=options[COORDINATES] == _PLACE.coordinates)
     extras = {name: first_cell(row.cells, *names) for name, names in _EXTRAS.items()}
