@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -35,6 +36,7 @@ from snellen.store.runs import RunFolder, find_runs
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
+os.environ["NLTK_DATA"] = str(ROOT / "tests" / "differential" / "nltk")
 COUNTS = FOLDER / "data" / "every_kind.json"
 TESTS = ROOT / "tests" / "benchmarks"
 LAYOUTS = TESTS / "layouts"

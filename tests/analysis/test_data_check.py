@@ -125,3 +125,48 @@ def test_one_changed_region_makes_images_dissimilar() -> None:
     assert plain is not None
     assert marked is not None
     assert not plain.is_similar(marked)
+
+
+def described_records(folder: Path, schema: str, *golds: dict[str, object]) -> Path:
+    words = ("What does the bill say?", "Which fields has the card?")
+    lines = [
+        {"id": str(number), "question": words[number], "answer": json.dumps(gold)} for number, gold in enumerate(golds)
+    ]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    file = folder / "records.toml"
+    file.write_text(f'data = "rows.jsonl"\nkind = "fields"\n{schema}')
+    return file
+
+
+def test_a_schema_that_contradicts_the_gold_answers_is_named_with_its_fields(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = """
+[response_schema]
+type = "object"
+required = ["date"]
+[response_schema.properties.total]
+type = "number"
+[response_schema.properties.items]
+items = { properties = { price = { type = "number" } } }
+"""
+    golds = [{"date": "x", "total": "4.20", "items": [{"price": 3}]}, {"total": "5", "items": [{"price": "3"}]}]
+    file = described_records(tmp_path, schema, *golds)
+    code, found = checked(capsys, file)
+    assert (code, found["schema"]) == (1, [(1, 2), (2,), (2,)])
+    main(["data", "check", str(file), "--json"])
+    messages = [one["message"] for one in json.loads(capsys.readouterr().out)["findings"] if one["check"] == "schema"]
+    assert messages[0].startswith(
+        "response_schema contradicts 2 of 2 gold records in the field total: '4.20' is not of type 'number'"
+    )
+    assert {part for message in messages[1:] for part in ("record as a whole", "items[].price") if part in message} == {
+        "record as a whole",
+        "items[].price",
+    }
+
+
+def test_a_schema_that_allows_the_gold_answers_is_no_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = '[response_schema]\ntype = "object"\n[response_schema.properties.total]\ntype = "string"\n'
+    assert checked(capsys, described_records(tmp_path, schema, {"total": "4.20"}, {"date": "x"})) == (0, {})

@@ -331,3 +331,23 @@ def test_benchmarks_that_ask_other_things_are_refused(data: Path, tmp_path: Path
     second = run(model(by_id({})), other, tmp_path / "out")
     assert main(["why", str(first.path), str(second.path)]) == 2
     assert "give two runs of the same benchmark" in capsys.readouterr().err
+
+
+def test_records_that_differ_name_their_fields(tmp_path: Path) -> None:
+    gold = {"date": "2024-09-27", "total": "4.20", "menu": [{"name": "tea"}, {"name": "cake"}]}
+    (tmp_path / "rows.jsonl").write_text(
+        json.dumps({"id": "1", "question": "Which fields?", "answer": json.dumps(gold)})
+    )
+    described = tmp_path / "records.toml"
+    described.write_text('data = "rows.jsonl"\nkind = "fields"\n')
+    other = {**gold, "total": "4.50", "menu": [{"name": "tea"}], "tax": "1"}
+    first, second = (
+        run(Told(name, lambda request, said=said: json.dumps(said), {}), described, tmp_path / "out")
+        for name, said in (("one", gold), ("two", other))
+    )
+    [example] = [sample for share in split(first, second).shares for sample in share.examples]
+    assert example.detail.endswith(
+        "total right in the first run, wrong ('4.50') in the second; "
+        "menu[].name 2 right in the first run, missing, right in the second; "
+        "tax not there in the first run, invented ('1') in the second"
+    )

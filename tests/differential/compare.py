@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from snellen.core.request import Request
 from snellen.core.summary import Summary
 from snellen.store.runs import compact_records
 
+# Both sides look synonyms up there: scorers run with this environment.
+os.environ["NLTK_DATA"] = str(Path(__file__).parent / "nltk")
 EXPLAINED = Path(__file__).parent / "explained.toml"
 FAILED = "Failed to obtain answer"
 _CLOSE = 1e-6

@@ -65,6 +65,14 @@ def test_a_name_that_nobody_has_is_unknown() -> None:
     assert advice_on_name("MMStar_FR") == ""
 
 
+@pytest.mark.parametrize("name", ["SROIE", "funsd"])
+def test_sets_that_are_parts_of_a_benchmark_say_how_they_are_run(name: str) -> None:
+    advice = advice_on_name(name)
+    assert advice.startswith(f"{name} is ")
+    spec = advice.rpartition("run -b ")[2]
+    assert open_benchmark(spec).name == "cc-ocr"
+
+
 @pytest.mark.parametrize(
     ("typed", "spec"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import defaultdict
@@ -17,7 +18,9 @@ from snellen.benchmarks.protocol.flows import count_missing_rotations
 from snellen.core.benchmark import Benchmark, DataTable
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import decode_image
+from snellen.core.request import Generate
 from snellen.core.sample import Row, Sample, is_own_data
+from snellen.core.terminal_text import shorten
 from snellen.data.columns import row_id
 from snellen.data.tables.info import verify_images
 from snellen.engine.offline.gold_check import describe_loss, lossy_golds
@@ -43,6 +46,8 @@ _ROW_OF_PROBLEM = re.compile(r"^.*?, row \d+: ")
 _QUOTED_NAME = re.compile(r"'[^']*'")
 _MAX_ROWS = 20
 """Rows that one issue names."""
+_MAX_REASON = 160
+"""Characters of what a schema does not allow."""
 
 
 class DataIssue(Struct, frozen=True):
@@ -62,9 +67,9 @@ def find_data_issues(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[DataIssue]:
     """All that is wrong or doubtful: duplicate ids, images that cannot be opened, rows that cannot
-    be asked, equal options, gold answers that do not score full, and questions and images that are
-    near copies of others. Images are left alone without `read_media`; `progress` gets the steps
-    done, of all."""
+    be asked, equal options, gold answers that do not score full or that a `response_schema` does not
+    allow, and questions and images that are near copies of others. Images are left alone without
+    `read_media`; `progress` gets the steps done, of all."""
     rows = list(table)
     numbers = {row_id(row): row.index + 1 for row in reversed(rows)}
     issues = [*_duplicate_ids(rows)]
@@ -88,6 +93,7 @@ def find_data_issues(
     issues += _option_issues(samples, numbers)
     issues += _missing_rotations(samples, numbers)
     issues += _gold_issues(benchmark, samples, numbers)
+    issues += _schema_issues(benchmark, samples, numbers)
     issues += _similar_questions(samples, numbers)
     return [*issues, *similar]
 
@@ -175,6 +181,38 @@ def _gold_issues(benchmark: Benchmark, samples: Sequence[Sample], numbers: dict[
     """Gold answers that do not score full when a model gives them as its reply."""
     for record in lossy_golds(benchmark, samples):
         yield DataIssue("gold", (numbers.get(record.id, 0),), describe_loss(record))
+
+
+def _schema_issues(benchmark: Benchmark, samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[DataIssue]:
+    """Fields of gold records that the `response_schema` of the requests does not allow, those of most
+    records first: a server that holds replies to it lets no reply be right there."""
+    records = [sample for sample in samples if sample.kind == "fields" and sample.gold]
+    schema = _response_schema(benchmark, records[0]) if records else ""
+    if not schema:
+        return
+    from snellen.scoring.json_schema import schema_violations
+
+    rows: dict[str, list[int]] = defaultdict(list)
+    reasons: dict[str, str] = {}
+    for sample in records:
+        # One of several golds is enough.
+        found = min((schema_violations(json.loads(gold), schema) for gold in sample.gold), key=len)
+        for path, reason in found.items():
+            rows[path].append(numbers.get(sample.id, 0))
+            reasons.setdefault(path, reason)
+    for path, held in sorted(rows.items(), key=lambda item: -len(item[1])):
+        field = f"field {path}" if path else "record as a whole"
+        message = (
+            f"response_schema contradicts {len(held)} of {len(records)} gold records in the {field}: "
+            f"{shorten(reasons[path], _MAX_REASON)}; a server that obeys it allows no right reply there"
+        )
+        yield DataIssue("schema", tuple(held[:_MAX_ROWS]), message)
+
+
+def _response_schema(benchmark: Benchmark, sample: Sample) -> str:
+    """The schema of the first request about a sample; empty if it has none."""
+    request = next(benchmark.flow(sample))
+    return request.settings.response_schema if isinstance(request, Generate) else ""
 
 
 def _similar_questions(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[DataIssue]:

@@ -78,6 +78,14 @@ def count_fields(results: Sequence[FieldResult]) -> FieldCounts:
     return FieldCounts(counts["right"], counts["wrong"], counts["missing"], counts["invented"])
 
 
+def nearest_results(reply: str | None, golds: Sequence[str]) -> list[FieldResult]:
+    """The results of a record as JSON against the gold record that it is nearest to; of no reply every
+    gold field is missing."""
+    said = json.loads(reply) if reply else None
+    candidates = [compare_records(said, json.loads(gold)) for gold in golds]
+    return max(candidates, key=lambda results: count_fields(results).f1(), default=[])
+
+
 def record_f1(reply: str, golds: Sequence[str]) -> float:
     """F1 of the fields of a record as JSON, against the gold record that it is nearest to."""
     return max(_counts(reply, gold).f1() for gold in golds)

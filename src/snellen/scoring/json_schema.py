@@ -22,6 +22,17 @@ def follows_schema(reply: str, schema: str) -> bool:
     return bool(_validator(schema).is_valid(value))
 
 
+def schema_violations(value: Any, schema: str) -> dict[str, str]:
+    """Why the schema does not allow a JSON value, by the path of the field, of which the first reason
+    counts ("items[].price"); the whole record is "". Raises MissingExtra without the package
+    `jsonschema`."""
+    found: dict[str, str] = {}
+    for error in _validator(schema).iter_errors(value):
+        names = ("[]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+        found.setdefault("".join(names).removeprefix("."), error.message)
+    return found
+
+
 def canonical_schema(schema: dict[str, Any], where: str) -> str:
     """A schema as canonical JSON; "" for an empty one. Raises DataError for what is no JSON Schema,
     and MissingExtra without the package `jsonschema`."""

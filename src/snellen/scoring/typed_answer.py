@@ -59,10 +59,10 @@ def _score_integer(answer: str, gold: str) -> float:
     return float(int(value) == int(target))
 
 
-def _score_number(answer: str, gold: str) -> float:
+def score_number(answer: str, gold: str) -> float:
     """1 if the answer is within 1 % of the gold, of the gold / 100 or of the gold * 100 (percent),
-    or equal after rounding to the fewer decimals of the two, at least two."""
-    value, target = parse_finite(clean_text(answer)), parse_finite(clean_text(gold))
+    or equal after rounding to the fewer decimals of the two, at least two. Both are clean texts."""
+    value, target = parse_finite(answer), parse_finite(gold)
     if value is None or target is None:
         return 0.0
     return float(any(_is_close(value, scaled) for scaled in (target, target / 100, target * 100)))
@@ -73,9 +73,17 @@ def _is_close(value: float, target: float) -> bool:
     return math.isclose(value, target, rel_tol=_TOLERANCE) or round(value, decimals) == round(target, decimals)
 
 
+def _score_number(answer: str, gold: str) -> float:
+    return score_number(clean_text(answer), clean_text(gold))
+
+
+def score_text(answer: str, gold: str) -> float:
+    """Equality with golds of the exact kind, else the similarity above 0.5. Both are clean texts."""
+    return float(answer == gold) if is_exact(gold) else thresholded_similarity(answer, gold)
+
+
 def _score_text(answer: str, gold: str) -> float:
-    answer_text, target = clean_text(answer), clean_text(gold)
-    return float(answer_text == target) if _is_exact(target) else thresholded_similarity(answer_text, target)
+    return score_text(clean_text(answer), clean_text(gold))
 
 
 def _score_list(answer: str, gold: str) -> float:
@@ -88,7 +96,7 @@ def _score_lists(answers: Sequence[str], golds: Sequence[str]) -> float:
     answer_texts, targets = sorted(map(clean_text, answers)), sorted(map(clean_text, golds))
     if len(answer_texts) != len(targets) or not targets:
         return 0.0
-    if parse_finite(targets[0]) is not None or _is_exact(targets[0]):
+    if parse_finite(targets[0]) is not None or is_exact(targets[0]):
         return float(answer_texts == targets)
     return min(thresholded_similarity(text, gold) for text, gold in zip(answer_texts, targets, strict=True))
 
@@ -133,7 +141,7 @@ def _parse_python_list(text: str) -> list[str] | None:
     return [str(item) for item in value] if isinstance(value, list) else [str(value)]
 
 
-def _is_exact(text: str) -> bool:
+def is_exact(text: str) -> bool:
     """Whether a text is compared exactly: URLs, code files, pages, numbers, times, dates and e-mail
     addresses."""
     return (

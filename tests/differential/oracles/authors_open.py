@@ -15,6 +15,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -188,6 +189,57 @@ def mmlongbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
         samples.append({"answer": gold, "pred": said, "score": score})
     accuracy, f1 = names["eval_acc_and_f1"](samples)
     return [one["score"] for one in samples], {"acc": 100 * accuracy, "f1": 100 * f1}
+
+
+def longdocurl(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    """Its script with an extraction, which is the row's verdict; where that would end the run, 0 is given."""
+    names = names_of(source("LongDocURL", "utils", "utils_score_v3.py"), "score")
+    with tempfile.NamedTemporaryFile("w", suffix=".md") as prompt:
+        script = defined(
+            source("LongDocURL", "eval", "extract_concise_answer_from_vllm.py"),
+            "extract_per_record",
+            extractor_prompt_path=prompt.name,
+            system_prompt="",
+            eval_score=names["eval_score"],
+            json=json,
+        )
+        credits = []
+        for row in rows:
+            case = {"question_id": row["id"], **row["cells"]}
+            script["call_llm"] = lambda prompt, urls, said=row["verdict"]: said
+            try:
+                script["extract_per_record"]((case, row["reply"], os.devnull))
+            except Exception:  # noqa: BLE001 - whatever model text makes of its `eval`
+                case["score_v3"] = 0.0
+            credits.append(float(case["score_v3"]))
+    return credits
+
+
+def longdocurl_vlmevalkit(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    """VLMEvalKit's functions for the same, as its class calls them."""
+    home = ("VLMEvalKit", "vlmeval", "dataset")
+    names = names_of(source(*home, "utils", "longdocurl.py"), "score")
+    extract = defined(
+        source(*home, "longdocurl.py"),
+        "LongDocURL_auxeval",
+        "_get_line_value",
+        FAIL_MSG="Failed to obtain answer",
+        **names,
+    )
+    extract["_is_missing"] = lambda value: value is None
+    credits = []
+    for row in rows:
+        judge = types.SimpleNamespace(generate=lambda prompt, temperature, said=row["verdict"]: said)
+        cells = row["cells"]
+        said = extract["LongDocURL_auxeval"](judge, {**cells, "prediction": row["reply"]}, "")["pred"]
+        try:
+            score = (
+                0.0 if said == "Fail to extract" else names["eval_score"](cells["answer"], said, cells["answer_format"])
+            )
+        except Exception:  # noqa: BLE001 - as the class does
+            score = 0.0
+        credits.append(float(score))
+    return credits
 
 
 def mathvista(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
@@ -379,6 +431,8 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "tablevqabench": tablevqabench,
     "slidevqa": slidevqa,
     "mmlongbench": mmlongbench,
+    "longdocurl": longdocurl,
+    "longdocurl_vlmevalkit": longdocurl_vlmevalkit,
     "mathvista": mathvista,
     "mathvision": mathvision,
     "emma": emma,

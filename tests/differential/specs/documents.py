@@ -10,6 +10,7 @@ from tests.differential.specs.open_answers import VLMEVALKIT_OPEN, repository
 from tests.differential.styles_open import BASES, FIRST, Base, Open, open_question, reply_to
 
 MMLONGBENCH = repository("mayubo2333/MMLongBench-Doc", "d73f0dc0be7e0a2ff6a403d5fe65fcd96461f384", "Apache-2.0")
+LONGDOCURL = repository("dengc2023/LongDocURL", "3807c0e5994b09a8c10f2dc26be58de07165b824", "none stated")
 FORMATS: dict[str, tuple[Open, ...]] = {
     "Str": (
         open_question("What do they call it?", "Less well-off|less well off", "Well-off|worse"),
@@ -108,6 +109,78 @@ def _long(question: Open, number: int) -> Mapping[str, Any]:
     }
 
 
+_URL_FORMATS: dict[str, tuple[Open, ...]] = {
+    "String": (
+        *FORMATS["Str"],
+        open_question("Which unit of length?", "12 kilometers|12 km", "12 miles|12"),
+        open_question("Which system?", "Metric System|metric system", "metric|System"),
+        open_question("What did it cost?", "£4.5 million|4.5 million", "$4.5 million|4.5"),
+    ),
+    "Integer": (
+        *FORMATS["Int"],
+        open_question("How many minutes?", "45 minutes|45", "45.0|forty-five minutes"),
+        open_question("How heavy is it?", "80 kg|80kg", "80 mm|80 g"),
+        open_question("How many people?", "3 million|3", "3 thousand|3,000,000"),
+    ),
+    "Float": (*FORMATS["Float"], open_question("How far is it?", "3.5 miles|3.5", "3.54 m|3.6")),
+    "List": (
+        *FORMATS["List"],
+        open_question("Which pages?", "[3, 7]|['3', '7']", "[7, 3]|[3]"),
+        open_question(
+            "Which sections?", "['Merger Plan', 'Annex']|['Merger Plan']", "['Merger']|['Annex', 'Plan', 'X', 'Y']"
+        ),
+        open_question(
+            "Which boxes?", "[{'page': 3, 'name': 'Box A'}]|['3-Box A']", "['Box A']|{'page': 3, 'name': 'Box A'}"
+        ),
+    ),
+    "None": FORMATS["None"],
+}
+_URL_FORMAT_OF = {one.question: name for name, many in _URL_FORMATS.items() for one in many}
+_URL_QUESTIONS = tuple(one for many in _URL_FORMATS.values() for one in many)
+_ENDS = "</concise_answer><answer_format>List</answer_format>"
+_TAGS: dict[str, Callable[[str], str]] = {
+    "tags": lambda a: f"Extracted answer: <concise_answer>{a}</concise_answer>\n<answer_format>String</answer_format>",
+    "tags, no format": lambda a: f"Extracted answer: <concise_answer>{a}</concise_answer>",
+    "tags, two answers": lambda a: f"<concise_answer>{a}</concise_answer><concise_answer>zz{_ENDS}",
+    "tags, two lines": lambda a: f"<concise_answer>\n{a}\n{_ENDS}",
+    "tags, quoted": lambda a: f"<concise_answer>'{a}'{_ENDS}",
+    "tags, in a list": lambda a: f"<concise_answer>[{a!r}]{_ENDS}",
+    "tags, in a list with more": lambda a: f"<concise_answer>[{a!r}, 'x', 3]{_ENDS}",
+    "tags, not closed": lambda a: f"<concise_answer>{a}<answer_format>String</answer_format>",
+    "no tags": lambda a: a,
+}
+"""How an extractor puts what it copied between the tags that the authors ask for."""
+
+
+def _url_cases() -> Iterator[Case]:
+    """Every way to say an answer between tags, and of the ways of the tags every one with each question."""
+    number = FIRST
+    for turn in range(3):
+        for position, (style, write) in enumerate(BASES.items()):
+            question = _URL_QUESTIONS[(position + turn * 7) % len(_URL_QUESTIONS)]
+            said = _TAGS["tags"](reply_to(question, write, position + turn))
+            yield Case(str(number), _url(question, number), style, f"The pages say {question.wrong[0]}.", said)
+            number += 1
+    for question in _URL_QUESTIONS:
+        for style, tag in _TAGS.items():
+            for answer in (*question.golds, *question.wrong):
+                yield Case(str(number), _url(question, number), style, f"I read {question.wrong[0]}.", tag(answer))
+                number += 1
+
+
+def _url(question: Open, number: int) -> Mapping[str, Any]:
+    kind = _URL_FORMAT_OF[question.question]
+    return {
+        "question": question.question,
+        "answer": question.golds[0],
+        "answer_format": kind,
+        "evidence_pages": "[]" if kind == "None" else "[5]" if number % 2 else "[3, 4]",
+        "evidence_sources": "[]" if kind == "None" else "['Table']" if number % 3 else "['Layout', 'Text']",
+        "doc_no": str(4000000 + number % 7),
+        "task_tag": ("Understanding", "Reasoning", "Locating")[number % 3],
+    }
+
+
 def _slide(question: Open, number: int) -> Mapping[str, Any]:
     return {"question": question.question, "answer": question.golds[0]}
 
@@ -186,6 +259,29 @@ SPECS = (
         f1="F1",
         exact_match="EM",
         anls="anls",
+    ),
+    *(
+        Spec(
+            name=f"longdocurl.{name}",
+            benchmark="longdocurl",
+            rule=rule,
+            oracle=oracle,
+            path=path,
+            cases=_url_cases,
+            arguments={"scorer": scorer},
+            metrics={"accuracy": "mean"},
+            role="extractor",
+        )
+        for name, rule, oracle, path, scorer in (
+            ("authors", "official", LONGDOCURL, "utils/utils_score_v3.py, eval_score", "longdocurl"),
+            (
+                "vlmevalkit",
+                "vlmevalkit",
+                repository(VLMEVALKIT_OPEN.repository, VLMEVALKIT_OPEN.commit, VLMEVALKIT_OPEN.licence),
+                "vlmeval/dataset/utils/longdocurl.py, eval_score",
+                "longdocurl_vlmevalkit",
+            ),
+        )
     ),
     Spec(
         name="mmlongbench-doc.authors",

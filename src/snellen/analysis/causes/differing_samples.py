@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -14,6 +15,8 @@ from snellen.core.record import Pass, Record
 from snellen.core.terminal_text import shorten
 
 _MAX_LENGTH = 160
+_MAX_FIELDS = 5
+"""Fields of a record that are named."""
 
 
 class DifferingSample(Struct, frozen=True):
@@ -37,7 +40,8 @@ def differing_sample(
     scores: tuple[dict[str, float], dict[str, float]],
     sides: tuple[RunRecords, RunRecords],
 ) -> DifferingSample:
-    """One sample at the pass `pass_index`; `detail` is empty if only one run scored it."""
+    """One sample at the pass `pass_index`; `detail` is empty if only one run scored it. Of records the
+    fields that differ are named behind it."""
     records = [side.records.get(name) for side in sides]
     replies = [_reply(record, pass_index) for record in records]
     answers = [_answer(record, pass_index) for record in records]
@@ -51,8 +55,41 @@ def differing_sample(
         second_answer=answers[1],
         first_reply=replies[0],
         second_reply=replies[1],
-        detail=detail or _missing_detail(records),
+        detail="; ".join(filter(None, (detail or _missing_detail(records), _field_detail(records)))),
     )
+
+
+def _field_detail(records: Sequence[Record | None]) -> str:
+    """The fields that two records of one sample answer differently, each with what either run made of it."""
+    first, second = records
+    if first is None or second is None or first.kind != "fields" or first.answer == second.answer:
+        return ""
+    sides = [_field_outcomes(first), _field_outcomes(second)]
+    lines = [
+        f"{path or 'the record'} {_one_line(ours)} in the first run, {_one_line(theirs)} in the second"
+        for path in dict.fromkeys((*sides[0], *sides[1]))
+        if (ours := sides[0].get(path, [])) != (theirs := sides[1].get(path, []))
+    ]
+    more = f" and {len(lines) - _MAX_FIELDS} more fields" if len(lines) > _MAX_FIELDS else ""
+    return "; ".join(lines[:_MAX_FIELDS]) + more
+
+
+def _field_outcomes(record: Record) -> dict[str, list[str]]:
+    """What became of the fields of each path, with the wrong and invented values."""
+    from snellen.scoring.fields import nearest_results
+
+    outcomes: dict[str, list[str]] = defaultdict(list)
+    for path, outcome, _, reply in nearest_results(record.answer, record.gold):
+        said = f" ({reply!r})" if outcome in ("wrong", "invented") else ""
+        outcomes[path].append(f"{outcome}{said}")
+    return {path: sorted(each) for path, each in outcomes.items()}
+
+
+def _one_line(outcomes: Sequence[str]) -> str:
+    """Outcomes with how often there is each; not there at all where there are none."""
+    counted = Counter(outcomes)
+    texts = [text if count == 1 else f"{count} {text}" for text, count in counted.items()]
+    return shorten(", ".join(texts) or "not there", _MAX_LENGTH)
 
 
 def _missing_detail(records: Sequence[Record | None]) -> str:

@@ -75,7 +75,7 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds where spans are asked for. Empty: `width` and `height`, `img_size`, `duration`, else the
     header of the row's first picture."""
     prompt: str = ""
-    """Closing line of the prompt in place of Snellen's, which `{place}` in it stands for."""
+    """Closing line of the prompt in place of Snellen's, which `{place}` in it stands for; a blank: none."""
     parse: dict[Rule, str] = {}
     """By rule of another tool, a `PlaceParser` of Snellen: `extract.published.x.parse_y`."""
     grade: dict[Rule, str] = {}

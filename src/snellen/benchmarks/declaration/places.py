@@ -76,7 +76,7 @@ class _RandomReplies(Sequence[str]):
 def closing_line(rules: PlaceRules, coordinates: str) -> str:
     """The line of the prompt that says what to name, and in which space."""
     line = place_instruction(rules.shape, rules.count or None, coordinates, labels=rules.labelled)
-    return rules.prompt.replace("{place}", line) if rules.prompt else line
+    return rules.prompt.replace("{place}", line).strip(" ") if rules.prompt else line
 
 
 def summarise_places(

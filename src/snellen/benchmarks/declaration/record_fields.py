@@ -6,7 +6,6 @@ the F1 over all fields of all documents, and each field by its path.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +17,7 @@ from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import counted_score
-from snellen.scoring.fields import FieldResult, compare_records, count_fields
+from snellen.scoring.fields import FieldResult, nearest_results
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
 
 FIELD_F1, MICRO_F1 = "field_f1", "micro_field_f1"
@@ -63,12 +62,10 @@ def _summarise(name: str, context: SummaryContext, records: Sequence[Record]) ->
 
 
 def _results(context: SummaryContext, record: Record) -> list[FieldResult] | None:
-    """The fields of a record; None if it does not count. Of no answer every gold field is missing."""
+    """The fields of a record; None if it does not count."""
     if record.kind != "fields" or counted_score(record, context.failures) is None:
         return None
-    reply = json.loads(record.answer) if record.answer else None
-    candidates = [compare_records(reply, json.loads(gold)) for gold in record.gold]
-    return max(candidates, key=lambda results: count_fields(results).f1())
+    return nearest_results(record.answer, record.gold)
 
 
 def _f1_term(results: Sequence[FieldResult]) -> RatioTerm:

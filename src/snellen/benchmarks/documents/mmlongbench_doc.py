@@ -18,37 +18,40 @@ as in VLMEvalKit.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.documents import PAGES, adapt_to_extractor, add_extraction, parse_document_answer
+from snellen.benchmarks.declaration.documents import (
+    PAGES,
+    SHORT_OR_ABSTAIN,
+    adapt_to_extractor,
+    add_evidence,
+    add_extraction,
+    group_by_evidence,
+    parse_document_answer,
+)
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.sample import Row, Sample
+from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary
-from snellen.prompts.choice import PromptTemplate
 from snellen.prompts.pdf_pages import with_pages
-from snellen.scoring.accuracy import counted_score, mean_metric
+from snellen.scoring.accuracy import counted_score
 from snellen.scoring.document import NOT_ANSWERABLE
 from snellen.scoring.headlines import headline_interval
-from snellen.scoring.typed_answer import parse_items, typed_score, typed_score_by_script
+from snellen.scoring.typed_answer import typed_score, typed_score_by_script
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
 FORMAT = "answer_format"
-EVIDENCE = "evidence"
-PAGE_COUNT = "pages"
 F1 = "f1"
 _COLUMN_COUNT = 4
 
@@ -71,13 +74,10 @@ def summarise_documents(context: SummaryContext, records: Sequence[Record]) -> S
         len(scored),
         headline_interval(f1_sums(context, records), records),
     )
-    groups = {name: cells for name, cells in summary.groups.items() if name != EVIDENCE}
-    by_source = _metrics_by_source(scored)
     return msgspec.structs.replace(
-        summary,
+        group_by_evidence(summary, scored),
         headline=headline,
         metrics={F1: headline, **summary.metrics},
-        groups={**groups, **({EVIDENCE: by_source} if by_source else {})},
         bounds=None,
         beside=("accuracy", *summary.beside),
     )
@@ -124,23 +124,6 @@ def _f1_of_sums(sums: NDArray[float64]) -> NDArray[float64]:
     return scores
 
 
-def _metrics_by_source(scored: Sequence[tuple[Record, float]]) -> dict[str, Metric]:
-    cells: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for record, score in scored:
-        for source in filter(None, record.groups.get(EVIDENCE, "").split(",")):
-            cells[source].append((score, record.unit))
-    return {
-        source: mean_metric("accuracy", [score for score, _ in cells[source]], [unit for _, unit in cells[source]])
-        for source in sorted(cells)
-    }
-
-
-TEMPLATE = PromptTemplate(
-    open="Answer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'."
-)
-"""lmms-eval's; without an LLM to extract the answer the reply has to be short."""
-
-
 def grade(answer: str, sample: Sample) -> float:
     """By the type of the gold answer."""
     return typed_score(answer, sample.gold[0], sample.groups.get(FORMAT, "Str"))
@@ -149,22 +132,6 @@ def grade(answer: str, sample: Sample) -> float:
 def _grade_by_script(none_is_list: bool, answer: str, sample: Sample) -> float:
     kind = sample.groups.get(FORMAT, "Str")
     return typed_score_by_script(answer, sample.gold[0], kind, none_is_list=none_is_list)
-
-
-def _add_evidence(sample: Sample, row: Row) -> Sample:
-    """Keep the gold answer as one text, which may be a list, and group by evidence pages and
-    sources."""
-    sources = ",".join(parse_items(row.cells.get("evidence_sources", "")))
-    pages = len(parse_items(row.cells.get("evidence_pages", "")))
-    counts = "unanswerable" if pages == 0 else "single page" if pages == 1 else "several pages"
-    gold = row.cells.get("answer", "")
-    evidence_groups = {PAGE_COUNT: counts, EVIDENCE: sources} if "evidence_pages" in row.cells else {}
-    return structs.replace(
-        sample,
-        gold=(gold,) if gold else (),
-        groups={**sample.groups, **{key: label for key, label in evidence_groups.items() if label}},
-        unit=row.cells.get("doc_id", sample.unit),
-    )
 
 
 BENCHMARK = Declaration(
@@ -179,9 +146,9 @@ BENCHMARK = Declaration(
     aliases={"MMLongBench_DOC": {}},
     for_variant=adapt_to_extractor,
     group_by=(FORMAT,),
-    adjust=_add_evidence,
+    adjust=add_evidence,
     requires=PAGES,
-    template=TEMPLATE,
+    template=SHORT_OR_ABSTAIN,
     max_new_tokens=256,
     prepare=with_pages,
     scoring=open_answers(

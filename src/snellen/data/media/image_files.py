@@ -146,9 +146,12 @@ def is_folder(path: Path) -> bool:
 
 def locate_image(name: str, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
     """The image file called `name` in the first folder that has it, else a source that raises
-    MediaError."""
+    MediaError. An absolute path of another machine is looked for by its last parts, of which at least
+    one is a folder."""
     candidates = [Path(folder, name) for folder in folders.search_folders]
-    for path in candidates:
+    parts = Path(name).parts
+    tails = [Path(*parts[first:]) for first in range(1, len(parts) - 1)] if Path(name).is_absolute() else []
+    for path in (*candidates, *(Path(folder, tail) for tail in tails for folder in folders.search_folders)):
         if not is_file(path):
             continue
         problem = folders.problem(path)

@@ -87,7 +87,9 @@ def _sheet_values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...
         ValueError,
         zlib.error,
     ) as error:
-        raise DataError(f"{name} cannot be read as an Excel workbook: {error}") from error
+        # With `defusedxml` installed the reader's messages have several lines.
+        reason = " ".join(str(error).split())
+        raise DataError(f"{name} cannot be read as an Excel workbook: {reason}") from error
     except MemoryError:
         raise DataError(f"{name} holds more than fits into memory") from None
     if len(values) < 2:

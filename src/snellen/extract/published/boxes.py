@@ -11,6 +11,8 @@
 `parse_odinw`               lmms-eval for ODinW: the labelled boxes of the JSON of a reply, else four numbers
                             each without a label; of pixels, fractions and thousandths what fits a gold box
                             of the label best.
+`parse_ocrbench_v2`         OCRBench v2's authors, and VLMEvalKit: the last four whole numbers in brackets,
+                            parted by commas, in thousandths; none above 1000.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ _LOOSE = r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?"
 _BETWEEN = r"(?:\s*,\s*|\s+)"
 _LOOSE_NUMBER = re.compile(_LOOSE)
 _LOOSE_BRACKETED = re.compile(rf"\[\s*({_BETWEEN.join([_LOOSE] * 4)})\s*\]")
+_WHOLE_BRACKETED = re.compile(r"[(\[]\s*" + r"\s*,\s*".join([r"(\d+)"] * 4) + r"\s*[)\]]")
 _FOUR = re.compile(r"[\s,]+".join([_NUMBER] * 4))
 _BOX_OBJECT = re.compile(r'\{.*"bbox_2d".*\}', re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -64,6 +67,14 @@ def parse_refcoco_vlmevalkit(
     left, top, right, bottom = (min(max(number / whole, 0.0), 1.0) for number in numbers)
     turned = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
     return places_answer(sample, boxes=[_scale_box(turned, 1, picture_size(sample))])
+
+
+def parse_ocrbench_v2(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:
+    boxes = [list(map(float, match.groups())) for match in _WHOLE_BRACKETED.finditer(reply)]
+    boxes = [box for box in boxes if max(box) <= 1000]
+    if not boxes:
+        return unparsed_answer(reply, stop_reason)
+    return places_answer(sample, boxes=[_scale_box(boxes[-1], 1000, picture_size(sample))])
 
 
 def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Sequence[Sequence[float]] = ()) -> Answer:

@@ -48,11 +48,13 @@ class TableNode(NamedTuple):
     children: Sequence[TableNode]
 
 
-def table_similarity(reply: str, gold: str, *, structure_only: bool = False) -> float:
+def table_similarity(reply: str, gold: str, *, structure_only: bool = False, whole_pages: bool = False) -> float:
     """TEDS of the first tables of two pieces of HTML, 0..1; 0 if either has none. With
-    `structure_only` what stands in cells does not count. The formula leaves out the root among the
-    nodes, and would fall below 0 where nothing is alike."""
-    reply_table, gold_table = _first_table(reply), _first_table(gold)
+    `structure_only` what stands in cells does not count; `whole_pages` have their tags of page and
+    body. The formula leaves out the root among the nodes, and would fall below 0 where nothing is
+    alike."""
+    around = "{}" if whole_pages else _PAGE
+    reply_table, gold_table = _first_table(reply, around), _first_table(gold, around)
     if reply_table is None or gold_table is None:
         return 0.0
     nodes = max(len(reply_table.xpath(".//*")), len(gold_table.xpath(".//*")), 1)
@@ -80,12 +82,12 @@ def _plain_cell(cell: Any) -> str:
     return f"<td{spans}>{escape(text, quote=False)}</td>"
 
 
-def _first_table(content: str) -> Any:
+def _first_table(content: str, around: str = _PAGE) -> Any:
     """The first table right below the body, as lxml's element; None without one."""
     from lxml import html
 
     parser = html.HTMLParser(remove_comments=True, encoding="utf-8")
-    page = html.fromstring(_PAGE.format(content), parser=parser)
+    page = html.fromstring(around.format(content), parser=parser)
     return next(iter(page.xpath("body/table")), None)
 
 
