@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from snellen.core.errors import DataError
 from snellen.core.place import Mask, Places, Point, load_places
 
@@ -12,19 +10,12 @@ _MOST = 6
 _PLURALS = {"box": "boxes"}
 
 
-def answer_text(text: str, kind: str) -> str:
-    """A gold or parsed answer as people read it: of the kind `place` the places that it names."""
-    if kind != "place":
-        return text
+def stored_places_text(text: str) -> str:
+    """What the text of a `Places` names; any other text as it is."""
     try:
         return places_text(load_places(text))
     except DataError:
         return text
-
-
-def answer_texts(texts: Iterable[str], kind: str) -> tuple[str, ...]:
-    """Several answers, as `answer_text`."""
-    return tuple(answer_text(text, kind) for text in texts)
 
 
 def places_text(places: Places) -> str:

@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, NamedTuple
 
 from snellen.core import lazy_re as re
+from snellen.core.answer_text import each_field, join_path
 from snellen.scoring.assignment import least_sum_pairs
 
 FieldOutcome = Literal["right", "wrong", "missing", "invented"]
@@ -62,14 +63,16 @@ def compare_records(reply: Any, gold: Any, path: str = "") -> list[FieldResult]:
     if isinstance(gold, dict) and isinstance(reply, dict):
         names = [*gold, *(name for name in reply if name not in gold)]
         return [
-            result for name in names for result in compare_records(reply.get(name), gold.get(name), _join(path, name))
+            result
+            for name in names
+            for result in compare_records(reply.get(name), gold.get(name), join_path(path, name))
         ]
     if isinstance(gold, list) and isinstance(reply, list):
         return _compare_lists(reply, gold, f"{path}[]")
     if _is_value(gold) and _is_value(reply):
         return [FieldResult(path, "right" if is_same_value(reply, gold) else "wrong", gold, reply)]
-    lacking = [FieldResult(where, "missing", gold=value) for where, value in _values(gold, path)]
-    return lacking + [FieldResult(where, "invented", reply=value) for where, value in _values(reply, path)]
+    lacking = [FieldResult(where, "missing", gold=value) for where, value in each_field(gold, path)]
+    return lacking + [FieldResult(where, "invented", reply=value) for where, value in each_field(reply, path)]
 
 
 def count_fields(results: Sequence[FieldResult]) -> FieldCounts:
@@ -93,6 +96,29 @@ def invented_share(reply: str, golds: Sequence[str]) -> float:
     counts = max((_counts(reply, gold) for gold in golds), key=FieldCounts.f1)
     stated = counts.right + counts.wrong + counts.invented
     return counts.invented / stated if stated else 0.0
+
+
+def describe_fields(reply: str, golds: Sequence[str]) -> str:
+    """The fields of a record that are not those of the nearest gold record, in a sentence; either text as
+    it is where it is no JSON."""
+    try:
+        results = nearest_results(json.loads(reply), [json.loads(gold) for gold in golds])
+    except ValueError:
+        return reply
+    counts = count_fields(results)
+    gold_fields = counts.right + counts.wrong + counts.missing
+    said = [f"{counts.right} of {gold_fields} fields right"]
+    for path, outcome, gold, given in results:
+        if outcome == "wrong":
+            said.append(f"{path}: {given}, not {gold}")
+        elif outcome != "right":
+            said.append(f"{path}: {given if outcome == 'invented' else gold} ({outcome})")
+    return "; ".join(said)
+
+
+def nearest_results(reply: Any, golds: Sequence[Any]) -> list[FieldResult]:
+    """The results against the gold record that the reply is nearest to."""
+    return max((compare_records(reply, gold) for gold in golds), key=lambda results: count_fields(results).f1())
 
 
 def _counts(reply: str, gold: str) -> FieldCounts:
@@ -150,22 +176,6 @@ def _without_empty(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         return None
     return value
-
-
-def _values(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every field of a value with its path."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _values(inner, _join(path, name))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _values(inner, f"{path}[]")
-    elif value is not None:
-        yield path, value
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
 
 
 _SPACE = re.compile(r"\s+")

@@ -18,7 +18,7 @@ from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import counted_score
-from snellen.scoring.fields import FieldResult, compare_records, count_fields
+from snellen.scoring.fields import FieldResult, nearest_results
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
 
 FIELD_F1, MICRO_F1 = "field_f1", "micro_field_f1"
@@ -67,8 +67,7 @@ def _results(context: SummaryContext, record: Record) -> list[FieldResult] | Non
     if record.kind != "fields" or counted_score(record, context.failures) is None:
         return None
     reply = json.loads(record.answer) if record.answer else None
-    candidates = [compare_records(reply, json.loads(gold)) for gold in record.gold]
-    return max(candidates, key=lambda results: count_fields(results).f1())
+    return nearest_results(reply, list(map(json.loads, record.gold)))
 
 
 def _f1_term(results: Sequence[FieldResult]) -> RatioTerm:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from snellen.analysis.causes.gains import Gain
 
 PAGE_FILE = "report.html"
+_SCRIPTS = ("theme.js", "sample.js", "passes.js", "places.js", "beside.js", "lightbox.js", "report.js")
 MAX_PAGE_BYTES = 15_000_000
 LAYOUT_BYTES = 500_000
 """Bytes kept free for everything except samples and images."""
@@ -82,7 +83,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     first = overlook.first
     template = template_environment().get_template("report.html")
     page = template.render(
-        **page_layout(("page.css",), ("theme.js", "sample.js", "passes.js", "places.js", "lightbox.js", "report.js")),
+        **page_layout(("page.css", "beside.css"), _SCRIPTS),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         budgets=budget_table(run, report),
         places=views.place_tables(run) if overlook.has_places else [],
