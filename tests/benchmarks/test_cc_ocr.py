@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
+from snellen.scoring.pages.teds import table_similarity
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, MissingExtra
 from snellen.scoring.field_trees import count_fields, field_similarity, parse_fields

@@ -9,7 +9,7 @@ import pytest
 
 from snellen.benchmarks.declaration.rows import at_row
 from snellen.benchmarks.documents.cc_ocr.grading import compare_fields, grade_transcript
-from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
+from snellen.scoring.pages.teds import table_similarity
 from snellen.benchmarks.open_answers.mm_ifeval.benchmark import parse_constraints
 from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import split_sentences
 from snellen.benchmarks.open_answers.mme_reasoning.benchmark import Puzzle, _is_right

@@ -53,7 +53,7 @@ def sampling_key(seed: int | str, name: str) -> bytes:
     return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
 
-Kind = Literal["choice", "yes_no", "open", "place", "fields"]
+Kind = Literal["choice", "yes_no", "open", "place", "fields", "page"]
 
 
 class MediaRef(Struct, frozen=True, gc=False):
@@ -103,7 +103,8 @@ class Sample(Struct, frozen=True, gc=False):
 
     For `choice`, `options` maps labels A, B, ... to their texts and `gold` holds one label;
     `options` may be empty when only labels are known (predictions scored without the data).
-    For `place`, each gold answer is the text of a `Places`; for `fields`, a record as JSON.
+    For `place`, each gold answer is the text of a `Places`; for `fields`, a record as JSON; for
+    `page`, the text of a `Page`.
     """
 
     id: str
@@ -140,6 +141,10 @@ class Sample(Struct, frozen=True, gc=False):
     def written_gold(self, gold: str, *, exact: bool = True) -> str:
         """A gold answer as a model is to write it: a place in the space that is asked for
         (`core.place.write_places`)."""
+        if self.kind == "page":
+            from snellen.core.page import load_page
+
+            return load_page(gold).markdown()
         if self.kind != "place":
             return gold
         space = parse_space(self.space) if self.space else Space()

@@ -35,6 +35,7 @@ class PromptTemplate:
     place: str = ""
     """The closing line of a question for a place: its form and its coordinate space."""
     fields: str = "Answer with one JSON object and nothing else."
+    page: str = "Write the page as Markdown, in reading order: tables as HTML, formulas as LaTeX between $$."
     chinese: PromptTemplate | None = None
     """The template for questions with Chinese characters, if there is another one for them."""
     lead: str = ""
@@ -117,7 +118,9 @@ def _already_asks_yes_no(question: str, template: PromptTemplate) -> bool:
 def _open_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
     lines = _hint_lines(sample, template)
     lines.append(sample.question)
-    closing = {"place": template.place, "fields": template.fields}.get(sample.kind, template.open)
+    closing = {"place": template.place, "fields": template.fields, "page": template.page}.get(
+        sample.kind, template.open
+    )
     return "\n".join([*lines, closing] if closing else lines)
 
 
@@ -137,6 +140,7 @@ _TEXT_OF_KIND = {
     "open": _open_text,
     "place": _open_text,
     "fields": _open_text,
+    "page": _open_text,
 }
 
 

@@ -27,6 +27,7 @@ LabelMeaning = Literal["answer", "right"]
 """What a label says about a reply: its answer, or whether it is right."""
 RULES, BY_MODEL, COMBINED = "rules", "reader", "together"
 _HALF = 0.5
+_ASKED = {"place": "a place", "fields": "a record", "page": "a page"}
 """Grades from this value on count as right."""
 _NO_ANSWER = ("", "z", "none", "n/a")
 
@@ -157,8 +158,7 @@ def _label_comparer(
             return LabelledReply(
                 record.kind, _right_or_none(right), _right_or_none(counted_right), agrees, record.outcome
             )
-        if record.kind in ("place", "fields"):
-            asked = "a place" if record.kind == "place" else "a record"
+        if asked := _ASKED.get(record.kind):
             raise UsageError(f"sample {record.id} asks for {asked}: label its replies as right or wrong")
         label_answer = _parse_answer_label(label, record, one_pass)
         parsed_answer = answer.value if isinstance(answer, ParsedAnswer) else None

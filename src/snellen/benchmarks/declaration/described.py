@@ -31,6 +31,7 @@ class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
     yes_no: str | None = None
     open: str | None = None
     fields: str | None = None
+    page: str | None = None
 
     def fill_template(self, template: PromptTemplate) -> PromptTemplate:
         strings = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}

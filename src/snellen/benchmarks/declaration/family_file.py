@@ -364,7 +364,7 @@ def _record_scoring(family: DescribedFamily) -> RuleScoring:
     for rule, name in family.rules.items():
         grade = against_gold(named_function(name))
         parse = named_function(family.parse[rule]) if rule in family.parse else parse_raw
-        rules[rule] = ParserSet(fields=OpenScoring(parse, grade))
+        rules[rule] = ParserSet(document=OpenScoring(parse, grade))
     return replace(open_answers(FIELD_F1, rules), kind="fields", max_new_tokens=1024)
 
 

@@ -64,6 +64,8 @@ _KINDS: dict[str, Kind] = {
     "vqa": "open",
     "fields": "fields",
     "json": "fields",
+    "page": "page",
+    "markdown": "page",
     PLACE_TYPE: "place",
 }
 
@@ -226,6 +228,10 @@ def sample_of(
         golds = at_row(path, row, yes_no_golds, golds)
     elif kind == "fields":
         golds = at_row(path, row, record_golds, row)
+    elif kind == "page":
+        from snellen.benchmarks.declaration.page_golds import page_golds
+
+        golds = at_row(path, row, page_golds, row)
     return Sample(
         id=row_id(row),
         kind=kind,

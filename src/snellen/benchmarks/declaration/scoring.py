@@ -58,7 +58,7 @@ from snellen.scoring.accuracy import FailurePolicy, summarise
 if TYPE_CHECKING:
     from snellen.benchmarks.declaration.place_rules import PlaceRules
 
-MAX_NEW_TOKENS = 512
+MAX_NEW_TOKENS, MAX_PAGE_TOKENS = 512, 8192
 MAX_SIMILARITY_TOKENS = 64
 """Longest verdict of a judge that compares an open reply with the gold answer."""
 
@@ -150,7 +150,7 @@ class RuleScoring(Scoring):
             choice_with_gold=parsers.choice_with_gold,
             yes_no=parsers.yes_no,
             open=parsers.open,
-            fields=parsers.fields,
+            document=parsers.document,
             place=parsers.place,
             template=declaration.template or self.template,
             by_meaning=parsers.by_meaning,

@@ -34,7 +34,7 @@ from snellen.benchmarks.declaration.described import DescribedBenchmark, Templat
 from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
 from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.scoring import RuleScoring, place_questions
+from snellen.benchmarks.declaration.scoring import MAX_NEW_TOKENS, MAX_PAGE_TOKENS, RuleScoring, place_questions
 from snellen.benchmarks.declaration.units import unit_column
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, SnellenError, UnknownName, UsageError
@@ -93,6 +93,10 @@ def load_declaration(path: str) -> Declaration:
         from snellen.benchmarks.declaration.record_fields import record_headline
 
         declaration = replace(declaration, headline=record_headline(description.headline))
+    if description.kind == "page":
+        from snellen.benchmarks.declaration.page_summary import page_headline
+
+        declaration = replace(declaration, headline=page_headline(description.headline))
     return replace(declaration, for_variant=partial(_adapt, data, description.prompt))
 
 
@@ -131,7 +135,9 @@ def _digested_content(description: BenchmarkDescription) -> dict[str, Any]:
         if not content[name]:
             del content[name]
     prompt = msgspec.structs.asdict(description.prompt)
-    content["prompt"] = {name: text for name, text in prompt.items() if name != "fields" or text is not None}
+    content["prompt"] = {
+        name: text for name, text in prompt.items() if name not in ("fields", "page") or text is not None
+    }
     return content
 
 
@@ -157,6 +163,7 @@ def _scoring(description: BenchmarkDescription) -> Scoring:
     if description.judge:
         return similarity_scoring()
     return RuleScoring(
+        max_new_tokens=MAX_PAGE_TOKENS if description.kind == "page" else MAX_NEW_TOKENS,
         rules=rules_by_metric(METRICS[description.metric]),
         metric=description.headline or description.metric,
         circular=description.circular,

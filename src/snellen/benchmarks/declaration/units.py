@@ -131,7 +131,7 @@ def _chance(records: Sequence[Record]) -> float | None:
     """The accuracy of guessing whole units, in percent; None if some question cannot be guessed."""
     units: dict[str, float] = defaultdict(lambda: 1.0)
     for record in records:
-        if record.kind in ("open", "place", "fields") or (record.kind == "choice" and not record.options):
+        if record.kind in ("open", "place", "fields", "page") or (record.kind == "choice" and not record.options):
             return None
         if record.gold:
             width = 2 if record.kind == "yes_no" else len(record.options)

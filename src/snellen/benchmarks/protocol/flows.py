@@ -15,7 +15,7 @@ from snellen.core.media import Source
 from snellen.core.output import DRAWN, Answer, Failure, Generated, Outcome, Output, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, LazyMessages, Message, Ref
-from snellen.core.sample import Sample
+from snellen.core.sample import Kind, Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.forms import answer_form, parse_form
 from snellen.extract.llm import RULE, Extraction, extract_choice, is_unmatched, resolve_answer
@@ -59,8 +59,9 @@ class DrawnCredit(float):
 
 
 _YES_NO = ("Yes", "No")
-_GRADED = frozenset({"open", "place", "fields"})
+_GRADED = frozenset({"open", "place", "fields", "page"})
 """Kinds whose answers earn a grade; those of others are right or wrong."""
+_DOCUMENTS = frozenset({"fields", "page"})
 
 
 def equals_gold(answer: str, sample: Sample) -> float:
@@ -91,6 +92,9 @@ class OpenScoring:
     grade: GradeFunction = equals_gold
     secondary: Mapping[str, GradeFunction] = field(default_factory=dict)
     extract: ExtractAnswer | None = None
+    parts: Callable[[str, Sample], Mapping[str, float]] | None = None
+    """In place of `secondary`, numbers of which each is given only where the gold has what it is of; a
+    reply without an answer is graded as an empty one."""
 
 
 PlaceParser = Callable[[str, str, Sample, Sequence[Sequence[float]]], Answer]
@@ -133,8 +137,8 @@ class AskConfig:
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices in place of `choice` where there is a gold."""
     open: OpenScoring = EQUALITY
-    fields: OpenScoring | None = None
-    """How records are parsed and graded; None: by `scoring.fields`."""
+    document: OpenScoring | None = None
+    """How records and pages are parsed and graded; None: by `scoring.fields` and `scoring.pages`."""
     place: PlaceScoring | None = None
     """None where no question asks for a place."""
     template: PromptTemplate = DEFAULT_TEMPLATE
@@ -310,8 +314,8 @@ def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: A
         # Those of few-shot examples stand before the question's own.
         sizes = output.image_sizes[-len(sample.media) :]
         return config.place.parse(output.text, output.stop_reason, sample, sizes)
-    if sample.kind == "fields":
-        return _record_scoring(config).parse(output.text, output.stop_reason)
+    if sample.kind in _DOCUMENTS:
+        return _document_scoring(sample.kind, config).parse(output.text, output.stop_reason)
     form = answer_form(sample.gold) if config.by_meaning and config.open.grade is equals_gold else None
     if form is not None:
         return parse_form(output.text, form, sample.gold, stop_reason=output.stop_reason)
@@ -339,13 +343,25 @@ def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: 
 
 def _grades(sample: Sample, config: AskConfig) -> OpenScoring | PlaceScoring:
     """How an answer of the sample's kind is graded, which is none whose answers are right or wrong."""
-    if sample.kind == "fields":
-        return _record_scoring(config)
+    if sample.kind in _DOCUMENTS:
+        return _document_scoring(sample.kind, config)
     return config.place if sample.kind == "place" and config.place is not None else config.open
 
 
-def _record_scoring(config: AskConfig) -> OpenScoring:
-    return config.fields or _record_fields()
+def _document_scoring(kind: Kind, config: AskConfig) -> OpenScoring:
+    if config.document is not None:
+        return config.document
+    return _page() if kind == "page" else _record_fields()
+
+
+@functools.cache
+def _page() -> OpenScoring:
+    """The page of a reply, part by part; imported by runs that ask for pages alone."""
+    from snellen.benchmarks.protocol.page_grading import page_grades
+    from snellen.extract.pages.blocks import parse_page
+
+    grade, parts = page_grades()
+    return OpenScoring(parse_page, grade, parts=parts)
 
 
 @functools.cache
@@ -423,6 +439,8 @@ def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[s
     """The secondary metrics of an answer."""
     graded = _grades(sample, config)
     answer = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
+    if isinstance(graded, OpenScoring) and graded.parts is not None:
+        return dict(graded.parts(answer or "", sample))
     return {name: 0.0 if answer is None else grade(answer, sample) for name, grade in graded.secondary.items()}
 
 

@@ -48,7 +48,7 @@ class ParserSet(NamedTuple):
     choice: ChoiceParser = parse_choice
     yes_no: YesNoParser = parse_yes_no
     open: OpenScoring = EQUALITY
-    fields: OpenScoring | None = None
+    document: OpenScoring | None = None
     place: PlaceScoring | None = None
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""

@@ -97,8 +97,8 @@ class AnswerTally:
         answer = UNREAD if sample.answer is None else sample.answer
         # Of several right answers, the one that was given.
         gold = answer if answer in sample.gold else sample.gold[0]
-        if sample.kind in ("place", "fields"):
-            return  # no two places or records are the same answer
+        if sample.kind in ("place", "fields", "page"):
+            return  # no two places, records or pages are the same answer
         if sample.kind != "open":
             self._closed.setdefault(sample.kind, Counter())[gold, answer] += 1
             return

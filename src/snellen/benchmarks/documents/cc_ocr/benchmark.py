@@ -42,13 +42,13 @@ from snellen.benchmarks.documents.cc_ocr.subsets import (
     subset_files,
 )
 from snellen.benchmarks.documents.cc_ocr.summary import HEADLINE, summarise_tracks, track_sums
-from snellen.benchmarks.documents.cc_ocr.table_similarity import check_tree_packages
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_column
 from snellen.extract.open_text import parse_whole
+from snellen.scoring.pages.teds import check_tree_packages
 
 _MAX_NEW_TOKENS = 4096
 """Pages of dense text are long."""

@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from snellen.benchmarks.documents.cc_ocr.subsets import DOCUMENTS, FIELDS, SCENE, SUBSET, TASK, TRACK
-from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
 from snellen.core.limits import is_too_deep
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
 from snellen.scoring.field_trees import FieldTally, count_fields, field_similarity, parse_fields
+from snellen.scoring.pages.teds import table_similarity
 
 _UNREADABLE = ("###", "***")
 """What some data sets put for unreadable text."""

@@ -10,7 +10,9 @@ the published scores, and the distance is that of the package `apted` (extra `do
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from html import escape
 from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
@@ -46,14 +48,36 @@ class TableNode(NamedTuple):
     children: Sequence[TableNode]
 
 
-def table_similarity(reply: str, gold: str) -> float:
-    """TEDS of the first tables of two pieces of HTML, 0..1; 0 if either has none. The formula
-    leaves out the root among the nodes, and would fall below 0 where nothing is alike."""
+def table_similarity(reply: str, gold: str, *, structure_only: bool = False) -> float:
+    """TEDS of the first tables of two pieces of HTML, 0..1; 0 if either has none. With
+    `structure_only` what stands in cells does not count. The formula leaves out the root among the
+    nodes, and would fall below 0 where nothing is alike."""
     reply_table, gold_table = _first_table(reply), _first_table(gold)
     if reply_table is None or gold_table is None:
         return 0.0
     nodes = max(len(reply_table.xpath(".//*")), len(gold_table.xpath(".//*")), 1)
-    return max(0.0, 1 - _distance(_node(reply_table), _node(gold_table)) / nodes)
+    distance = _distance(_node(reply_table, structure_only), _node(gold_table, structure_only))
+    return max(0.0, 1 - distance / nodes)
+
+
+def plain_table(table: str) -> str:
+    """A table as HTML of rows and cells alone, so that it is compared by what it says: header cells as
+    others, without groups of rows, columns and attributes but for spans, cells without tags. White
+    space in cells is collapsed, and full-width characters are plain ones (NFKC)."""
+    found = _first_table(table)
+    rows = [] if found is None else found.xpath(".//tr[not(ancestor::td or ancestor::th)]")
+    return "<table>" + "".join(f"<tr>{''.join(map(_plain_cell, _cells(row)))}</tr>" for row in rows) + "</table>"
+
+
+def _cells(row: Any) -> list[Any]:
+    return list(row.iterchildren("td", "th"))
+
+
+def _plain_cell(cell: Any) -> str:
+    columns, rows = _span(cell, "colspan"), _span(cell, "rowspan")
+    spans = f' colspan="{columns}"' * (columns > 1) + f' rowspan="{rows}"' * (rows > 1)
+    text = " ".join(unicodedata.normalize("NFKC", "".join(cell.itertext())).split())
+    return f"<td{spans}>{escape(text, quote=False)}</td>"
 
 
 def _first_table(content: str) -> Any:
@@ -65,12 +89,13 @@ def _first_table(content: str) -> Any:
     return next(iter(page.xpath("body/table")), None)
 
 
-def _node(element: Any) -> TableNode:
+def _node(element: Any, structure_only: bool) -> TableNode:
     if element.tag != _CELL:
-        children = [_node(child) for child in element.getchildren()]
+        children = [_node(child, structure_only) for child in element.getchildren()]
         return TableNode(element.tag, None, None, (), children)
     tokens: list[str] = []
-    _add_tokens(element, tokens)
+    if not structure_only:
+        _add_tokens(element, tokens)
     # The first and last token are the cell's own tags.
     content = tuple(tokens[1:-1])
     return TableNode(_CELL, _span(element, "colspan"), _span(element, "rowspan"), content, ())

@@ -1,0 +1,100 @@
+"""What benchmarks of pages report: the mean of the parts' means, each part alone, micro and macro.
+
+Macro means weigh pages equally: each part is the mean over the pages that have it, and the headline the
+mean of the named parts (OmniDocBench 1.5 and later take that of text, tables and formulas). Micro means
+weigh a page by what its gold has of the part: letters and digits of text, tables, characters of formulas.
+Intervals resample pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+
+from msgspec import structs
+
+from snellen.benchmarks.declaration.declaration import Headline
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.headline import HeadlineSums
+from snellen.core.page import BlockKind, load_page
+from snellen.core.record import Record
+from snellen.core.summary import Metric, Summary
+from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
+from snellen.scoring.pages.page_score import FORMULA, ORDER, OVERALL_PARTS, TEDS, TEDS_STRUCTURE, TEXT
+from snellen.scoring.pages.texts import counted_formula, counted_text
+
+PAGE_SCORE, MICRO = "page_score", "micro_"
+_KINDS: Mapping[str, BlockKind] = {TEXT: "text", FORMULA: "formula", TEDS: "table", TEDS_STRUCTURE: "table"}
+_BESIDE = (TEXT, FORMULA, TEDS, TEDS_STRUCTURE, ORDER)
+
+
+def page_headline(name: str = "", overall: Sequence[str] = OVERALL_PARTS) -> Headline:
+    """The mean of the means of the parts that are named `overall`, with what stands beside it."""
+    name = name or PAGE_SCORE
+    return Headline(name=name, summarise=partial(_summarise, name, overall), sums=partial(_sums, overall))
+
+
+def _sums(overall: Sequence[str], context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
+    return sum_of_ratios([_terms(record, overall, context.failures) for record in records])
+
+
+def _summarise(name: str, overall: Sequence[str], context: SummaryContext, records: Sequence[Record]) -> Summary:
+    plain = context.plain(records)
+    if plain.headline.value is None:
+        headline = structs.replace(plain.headline, name=name)
+        return structs.replace(plain, headline=headline, metrics={name: headline})
+    headline = _metric(name, overall, context, records)
+    micro = {f"{MICRO}{part}": _micro_metric(part, context.failures, records) for part in _KINDS}
+    micro = {key: metric for key, metric in micro.items() if metric.value is not None}
+    others = {key: metric for key, metric in plain.metrics.items() if key != plain.headline.name}
+    labels = {column: tuple(cells) for column, cells in plain.groups.items()}
+    return structs.replace(
+        plain,
+        headline=headline,
+        metrics={name: headline, **others, **micro},
+        groups={
+            column: {
+                label: _metric(label, overall, context, [one for one in records if one.groups.get(column) == label])
+                for label in cells
+            }
+            for column, cells in labels.items()
+        },
+        bounds=None,
+        beside=(*(part for part in _BESIDE if part in others), *plain.beside),
+    )
+
+
+def _metric(name: str, overall: Sequence[str], context: SummaryContext, records: Sequence[Record]) -> Metric:
+    terms = [_terms(record, overall, context.failures) for record in records]
+    return metric_of_sums(name, sum_of_ratios(terms), sum(map(bool, terms)), records)
+
+
+def _terms(record: Record, names: Sequence[str], failures: FailurePolicy) -> list[RatioTerm]:
+    """What a page adds to the mean of each part; nothing if it does not count."""
+    score = counted_score(record, failures)
+    if score is None or record.kind != "page":
+        return []
+    if not record.values:  # a failure that counts as wrong
+        return [RatioTerm(name, 0.0) for name in names if _weight(record.gold[0], name)]
+    return [RatioTerm(name, record.values[name]) for name in names if name in record.values]
+
+
+def _micro_metric(part: str, failures: FailurePolicy, records: Sequence[Record]) -> Metric:
+    terms = []
+    for record in records:
+        weight = _weight(record.gold[0], part) if record.kind == "page" and record.gold else 0
+        found = _terms(record, (part,), failures)
+        terms.append([RatioTerm("", term.numerator * weight, weight) for term in found])
+    return metric_of_sums(f"{MICRO}{part}", sum_of_ratios(terms), sum(map(bool, terms)), records)
+
+
+@lru_cache(maxsize=4096)
+def _weight(gold: str, part: str) -> int:
+    """What a gold page has of a part: characters that count, or tables."""
+    kind = _KINDS.get(part, "text")
+    blocks = [block for block in load_page(gold).blocks if block.kind == kind and not block.optional]
+    if kind == "table":
+        return len(blocks)
+    count = counted_text if kind == "text" else counted_formula
+    return sum(len(count(block.text)) for block in blocks)
