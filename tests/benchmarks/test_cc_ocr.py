@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.scoring.pages.teds import table_similarity
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, MissingExtra
 from snellen.scoring.field_trees import count_fields, field_similarity, parse_fields
+from snellen.scoring.pages.teds import table_similarity
 
 LAYOUT = Path(__file__).parent / "layouts" / "cc-ocr.tsv"
 CELL = "<table><tr><td{}>12</td></tr></table>"

@@ -9,7 +9,6 @@ import pytest
 
 from snellen.benchmarks.declaration.rows import at_row
 from snellen.benchmarks.documents.cc_ocr.grading import compare_fields, grade_transcript
-from snellen.scoring.pages.teds import table_similarity
 from snellen.benchmarks.open_answers.mm_ifeval.benchmark import parse_constraints
 from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import split_sentences
 from snellen.benchmarks.open_answers.mme_reasoning.benchmark import Puzzle, _is_right
@@ -23,6 +22,7 @@ from snellen.core.sample import Row, Sample
 from snellen.extract.orders import find_order, find_order_vlmevalkit
 from snellen.extract.published.cg_bench import parse_clues, parse_clues_vlmevalkit, result_parser
 from snellen.extract.verdicts import parse_graded_object, parse_grades
+from snellen.scoring.pages.teds import table_similarity
 
 HUGE = "9" * 400
 """Digits of a number that no float holds."""

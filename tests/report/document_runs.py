@@ -8,6 +8,7 @@ from pathlib import Path
 from synthetic import info, summarise, write_run
 
 from snellen.core.output import Generated, ParsedAnswer, Unparsed, outcome_of
+from snellen.core.page import Block, Page
 from snellen.core.record import Pass, Record
 from snellen.core.request import Text, user
 from snellen.core.run import Counts, Report
@@ -28,12 +29,35 @@ SAID = {
     "total": 13.5,
     "cashier": ATTACK,
 }
+PARK = "今天天气很好，我们一起去公园散步。"
 LETTER = (
     "Dear Sir or Madam,\n\nthe three boxes that we ordered on 4 May came without the lids. "
     "Please send 12 lids by the end of the month.\n\nYours faithfully,\nA. Reader"
 )
 SAID_LETTER = LETTER.replace("three boxes", "tree boxes").replace("12 lids", "12 lids today") + " " + ATTACK
 LONG = "\n".join(f"Line {number} of a long page says that {number * 7} sheets are in store." for number in range(1500))
+
+
+PAGE = Page(
+    (
+        Block("Quarterly report", category="title", order=1),
+        Block("Sales grew by 4.5 % in the first quarter, mostly of tea and rice.", order=2),
+        Block(
+            "<table><tr><td>Goods</td><td>Sold</td></tr><tr><td>Tea</td><td>120</td></tr>"
+            "<tr><td>Rice</td><td>80</td></tr></table>",
+            "table",
+            order=3,
+        ),
+        Block(r"\frac{120}{200} = 0.6", "formula", order=4),
+        Block("7", category="page_number", optional=True, order=5),
+    )
+)
+SAID_PAGE = (
+    "# Quarterly report\n\nSales grew by 45 % in the first quarter, mostly of tea and mice.\n\n"
+    f"<table><tr><td onclick='window.hurt=1'>Goods</td><td colspan=2>Sold {ATTACK}</td></tr>"
+    "<tr><td>Tea</td><td>120</td></tr></table>\n\n"
+    f"Thanks to all our customers {ATTACK}"
+)
 
 
 def made_record(name: str, kind: Kind, gold: str, answer: str | None, score: float) -> Record:
@@ -49,7 +73,7 @@ def made_record(name: str, kind: Kind, gold: str, answer: str | None, score: flo
         score=score,
         answer=answer,
         gold=(gold,),
-        groups={"category": "letter" if kind == "open" else "receipt"},
+        groups={"category": "receipt" if kind == "fields" else "letter"},
         passes=(turn,),
     )
 
@@ -66,6 +90,9 @@ def document_records() -> list[Record]:
             "chinese", "open", "今天天气很好，我们一起去公园散步。" * 6, "今天天气很好，我们一起去花园散步。" * 6, 0.9
         ),
         made_record("long", "open", LONG, LONG.replace("sheets are", "sheet is", 40), 0.9),
+        made_record("page", "page", PAGE.text(), SAID_PAGE, 0.6),
+        made_record("empty page", "page", PAGE.text(), None, 0.0),
+        made_record("table", "open", PAGE.blocks[2].text, "<table><tr><td>Goods</td></tr></table>", 0.3),
         made_record("short", "open", "blue", "red", 0.0),
     ]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-READABLE = frozenset({"place", "fields"})
+READABLE = frozenset({"place", "fields", "page"})
 """Kinds of questions whose answers are stored in a form that is not for people."""
 
 
@@ -16,12 +16,24 @@ def answer_text(text: str, kind: str) -> str:
         from snellen.core.place_text import stored_places_text
 
         return stored_places_text(text)
+    if kind == "page":
+        return _page_text(text)
     return fields_text(text) if kind == "fields" else text
 
 
 def answer_texts(texts: Iterable[str], kind: str) -> tuple[str, ...]:
     """Several answers, as `answer_text`."""
     return tuple(answer_text(text, kind) for text in texts)
+
+
+def _page_text(text: str) -> str:
+    """A gold page as Markdown; the page that a reply wrote as it is."""
+    from snellen.core.page import load_page
+
+    try:
+        return load_page(text).markdown() if text.startswith("[") else text
+    except ValueError:  # of msgspec: a reply may begin with a bracket
+        return text
 
 
 def fields_text(text: str) -> str:

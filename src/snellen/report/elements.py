@@ -7,7 +7,7 @@ Names and attributes come from Snellen alone. What a model or the data say stand
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -30,3 +30,15 @@ def element_text(element: Element, attributes: str = "", styles: Mapping[str, st
         for child in children
     )
     return f"<{' '.join([name, *pairs])}{' ' + attributes if attributes else ''}>{body}</{name}>"
+
+
+def figure_element(summary: str, *children: Element) -> Element:
+    """The figure of gold and answer next to each other; `summary` says in words what it shows."""
+    label = {"class": "beside", "role": "group", "aria-label": f"gold and answer: {summary}"}
+    return ["figure", label, *children, ["p", {"class": "said-in-words"}, summary]]
+
+
+def side_element(side: str, children: Sequence[Element], *, heading: str = "", is_tall: bool = False) -> Element:
+    """One side with its heading; a tall one scrolls, by the keyboard as well."""
+    attributes = {"class": f"of-{side} tall", "tabindex": "0"} if is_tall else {"class": f"of-{side}"}
+    return ["div", attributes, ["h4", {}, heading or side], *children]

@@ -5,16 +5,18 @@ field by field. A tree of elements, of which pages make elements and notebooks t
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snellen.core.record import Record
-from snellen.report.elements import Element
+from snellen.report.elements import Element, figure_element, side_element
 
-DRAWN_KINDS = frozenset({"open", "fields"})
+DRAWN_KINDS = frozenset({"open", "fields", "page"})
 """Kinds of questions that may be drawn."""
 _LONG = 80
 """Characters from which on a gold answer is compared word by word."""
+_TABLE = "<table"
+"""In a gold answer that is drawn block by block."""
 _MOST_GOLDS = 8
 """Accepted answers of which the nearest is looked for."""
 
@@ -24,13 +26,20 @@ def draw_side_by_side(record: Record) -> Element | None:
     a judge grades, questions without gold."""
     if any(turn.verdicts for turn in record.passes):
         return None
-    return draw_answers(record.gold, record.answer, record.kind)
+    return draw_answers(record.gold, record.answer, record.kind, record.values)
 
 
-def draw_answers(gold: Sequence[str], answer: str | None, kind: str) -> Element | None:
-    """As `draw_side_by_side`, of the gold answers and of an answer to a question of a kind."""
+def draw_answers(
+    gold: Sequence[str], answer: str | None, kind: str, scores: Mapping[str, float] | None = None
+) -> Element | None:
+    """As `draw_side_by_side`, of the gold answers and of an answer to a question of a kind. `scores`: of
+    the parts of a page, by name."""
     if not gold:
         return None
+    if kind == "page" or (kind == "open" and answer is not None and _TABLE in gold[0]):
+        from snellen.report.block_drawing import draw_blocks
+
+        return draw_blocks(gold[0], answer or "", scores or {}, is_scored=kind == "page")
     if kind == "fields":
         return _field_figure(gold, answer)
     if kind == "open" and answer is not None and max(map(len, gold)) >= _LONG:
@@ -48,19 +57,9 @@ def _text_figure(golds: Sequence[str], answer: str) -> Element:
         f"{marked.only_first:,} of {marked.words:,} words of the gold are not in the answer; "
         f"{marked.only_second:,} words of the answer are not in the gold"
     )
-    sides = [side_element("gold", [["pre", {}, *marked.first]]), side_element("answer", [["pre", {}, *marked.second]])]
+    texts = {"gold": marked.first, "answer": marked.second}
+    sides = [side_element(side, [["pre", {}, *text]], is_tall=True) for side, text in texts.items()]
     return figure_element(said, ["div", {"class": "sides"}, *sides])
-
-
-def figure_element(summary: str, *children: Element) -> Element:
-    """The figure; `summary` says in words what it shows."""
-    label = {"class": "beside", "role": "group", "aria-label": f"gold and answer: {summary}"}
-    return ["figure", label, *children, ["p", {"class": "said-in-words"}, summary]]
-
-
-def side_element(side: str, children: Sequence[Any]) -> Element:
-    """One side with its heading, which the keyboard can scroll."""
-    return ["div", {"class": f"of-{side} tall", "tabindex": "0"}, ["h4", {}, side], *children]
 
 
 def _field_figure(golds: Sequence[str], answer: str | None) -> Element | None:

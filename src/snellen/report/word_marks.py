@@ -45,10 +45,7 @@ class MarkedTexts(NamedTuple):
 def mark_differences(first: str, second: str) -> MarkedTexts:
     """Mark in each of two texts the words that the other does not have in this place."""
     one, other = _split(first), _split(second)
-    shared, shared_other = bytearray(len(one.words)), bytearray(len(other.words))
-    for start, target, length in _matches(one.words, other.words):
-        shared[start : start + length] = b"\1" * length
-        shared_other[target : target + length] = b"\1" * length
+    shared, shared_other = shared_items(one.words, other.words)
     return MarkedTexts(
         _mark(first, one.spans, shared),
         _mark(second, other.spans, shared_other),
@@ -56,6 +53,15 @@ def mark_differences(first: str, second: str) -> MarkedTexts:
         shared_other.count(0),
         len(shared),
     )
+
+
+def shared_items(one: Sequence[str], other: Sequence[str]) -> tuple[bytearray, bytearray]:
+    """For each item of two sequences 1 if the other has it in this place, else 0."""
+    shared, shared_other = bytearray(len(one)), bytearray(len(other))
+    for start, target, length in _matches(one, other):
+        shared[start : start + length] = b"\1" * length
+        shared_other[target : target + length] = b"\1" * length
+    return shared, shared_other
 
 
 def _split(text: str) -> _Words:
