@@ -28,8 +28,8 @@ class Block(Struct, frozen=True, omit_defaults=True, gc=False):
     """Whether a reply may have it or leave it out: captions, headers, footers, page numbers."""
     order: int = 0
     """Its place in the reading order, from 1; 0 if the data give it none."""
-    latex: str = ""
-    """The same table in LaTeX, where the data have both."""
+    source: str = ""
+    """A formula as the data write it, with its signs, where that is something else."""
 
 
 class Page(Struct, frozen=True, omit_defaults=True, gc=False):

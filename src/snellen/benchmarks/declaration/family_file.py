@@ -34,7 +34,7 @@ from snellen.benchmarks.declaration.published import HubSplit, Published, Publis
 from snellen.benchmarks.declaration.record_fields import FIELD_F1, plain_headline, record_headline
 from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
-from snellen.benchmarks.declaration.scoring import RuleScoring, choices, place_questions
+from snellen.benchmarks.declaration.scoring import MAX_PAGE_TOKENS, RuleScoring, choices, place_questions
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
@@ -349,6 +349,8 @@ def _scoring(family: DescribedFamily) -> Scoring:
         return described_judging(family.judges, _template(family), family.refused)
     if family.kind == "fields":
         return _record_scoring(family)
+    if family.kind == "page":
+        return _page_scoring(family)
     if family.place:
         return place_questions(family.place, "" if family.mean_over else family.headline)
     return _open_scoring(family) if _is_open(family) else _choice_scoring(family)
@@ -366,6 +368,18 @@ def _record_scoring(family: DescribedFamily) -> RuleScoring:
         parse = named_function(family.parse[rule]) if rule in family.parse else parse_raw
         rules[rule] = ParserSet(document=OpenScoring(parse, grade))
     return replace(open_answers(FIELD_F1, rules), kind="fields", max_new_tokens=1024)
+
+
+def _page_scoring(family: DescribedFamily) -> RuleScoring:
+    """Scoring of pages: the rules of other tools take the raw reply."""
+    from snellen.benchmarks.protocol.page_grading import page_grades
+
+    rules = {OWN: PARSERS[OWN]}
+    for rule, name in family.rules.items():
+        grade, parts = page_grades(*named_function(name)[1:])
+        parse = named_function(family.parse[rule]) if rule in family.parse else parse_raw
+        rules[rule] = ParserSet(document=OpenScoring(parse, grade, parts=parts))
+    return replace(open_answers("page_score", rules), kind="page", max_new_tokens=MAX_PAGE_TOKENS)
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
@@ -458,6 +472,10 @@ def _headline(family: DescribedFamily) -> Headline:
         return Headline(summarise=summarise_matches)
     if family.kind == "fields":
         return record_headline(family.headline)
+    if family.kind == "page":
+        from snellen.benchmarks.declaration.page_summary import page_headline
+
+        return page_headline(family.headline)
     if family.judges:
         return judged_headline(family.judges, family.headline)
     if family.sections:
@@ -471,6 +489,11 @@ def _headline(family: DescribedFamily) -> Headline:
 def _rule_headlines(family: DescribedFamily) -> dict[str, Headline]:
     if family.kind == "fields":
         return {rule: plain_headline(name.rpartition(".")[2]) for rule, name in family.rules.items()}
+    if family.kind == "page":
+        from snellen.benchmarks.declaration.page_summary import page_headline
+
+        rules = {rule: named_function(name) for rule, name in family.rules.items()}
+        return {rule: page_headline(described.name, described.overall) for rule, described in rules.items()}
     if family.types:
         return {VLMEVALKIT: group_mean("mean_of_types", TYPE)}
     return dict.fromkeys(family.plain_by, Headline())

@@ -105,9 +105,13 @@ def _annotated_page(annotated: Mapping[str, Any]) -> Page:
     blocks = []
     for value in kept:
         block = block_of(value)
+        if block is None and isinstance(value.get("text"), str):
+            # One without text is there for the authors' rule.
+            block = Block("", category=value.get("category_type", ""))
         if block is not None:
             optional = block.category in OPTIONAL - _IN_OMNIDOCBENCH
-            blocks.append(structs.replace(block, order=_order_of(value), optional=optional))
+            source = value["latex"] if block.kind == "formula" and value.get("latex") not in (None, block.text) else ""
+            blocks.append(structs.replace(block, order=_order_of(value), optional=optional, source=source))
     return Page(tuple(blocks))
 
 

@@ -21,12 +21,15 @@ from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
-from snellen.scoring.pages.page_score import FORMULA, ORDER, OVERALL_PARTS, TEDS, TEDS_STRUCTURE, TEXT
+from snellen.scoring.pages.page_score import FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
 from snellen.scoring.pages.texts import counted_formula, counted_text
 
 PAGE_SCORE, MICRO = "page_score", "micro_"
-_KINDS: Mapping[str, BlockKind] = {TEXT: "text", FORMULA: "formula", TEDS: "table", TEDS_STRUCTURE: "table"}
-_BESIDE = (TEXT, FORMULA, TEDS, TEDS_STRUCTURE, ORDER)
+_KINDS: Mapping[str, BlockKind] = {
+    **{TEXT: "text", FORMULA: "formula"},
+    **dict.fromkeys((TEDS, TEDS_STRUCTURE, TABLE_EDITS), "table"),
+}
+_BESIDE = (TEXT, FORMULA, TEDS, TEDS_STRUCTURE, TABLE_EDITS, ORDER)
 
 
 def page_headline(name: str = "", overall: Sequence[str] = OVERALL_PARTS) -> Headline:

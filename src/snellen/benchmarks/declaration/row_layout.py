@@ -25,6 +25,9 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `a+b` joins two columns, which stay."""
     nothing: tuple[str, ...] = ()
     """Cells that stand for no value."""
+    spread: str = ""
+    """A column that holds a JSON object and a path in it, such as `answer.page_info`: the texts of the
+    object there become cells."""
     inline_options: bool = False
     """Whether the options stand in the last lines of the question."""
     questions: str = ""
@@ -54,6 +57,8 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             cells |= {**split.options, "question": split.question} if split.options else {}
         if self.place in cells and gold_column(cells) is None:
             cells[GOLD_COLUMNS[0]] = ascii_uppercase[int(cells.pop(self.place))]
+        if self.spread:
+            cells |= _texts_at(cells, self.spread)
         gold = gold_column(cells)
         if gold is not None:
             held = cells[gold].strip()
@@ -109,6 +114,21 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         texts = sorted({cells[gold], *wrong}, key=lambda text: sampling_key(row_id(row), text))
         yield from zip(ascii_uppercase, texts, strict=False)
         yield gold, ascii_uppercase[texts.index(cells[gold])]
+
+
+def _texts_at(cells: Mapping[str, str], path: str) -> dict[str, str]:
+    """The texts of the object at a path of a column's JSON, by name in lower case; none where there is no
+    such object. A list of texts is joined."""
+    column, *names = path.split(".")
+    try:
+        value = json.loads(cells.get(column, "{}"))
+    except ValueError:
+        return {}
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    found = value.items() if isinstance(value, dict) else ()
+    texts = {str(name).lower(): ", ".join(map(str, one)) if isinstance(one, list) else one for name, one in found}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and text}
 
 
 def _take(cells: dict[str, str], column: str) -> str:

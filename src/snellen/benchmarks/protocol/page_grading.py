@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from snellen.core.page import load_page
 from snellen.core.sample import Sample
 from snellen.extract.pages.blocks import page_blocks
-from snellen.scoring.pages.page_score import OVERALL_PARTS, mean_of_parts, score_page
+from snellen.scoring.pages.page_score import FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEXT, mean_of_parts, score_page
 
 PartsOfPage = Callable[[str, str], Mapping[str, float]]
 """A page as a reply writes it and the text of the gold page, to the parts that the gold has, each 0..1 by
@@ -20,6 +21,34 @@ PartsOfSample = Callable[[str, Sample], Mapping[str, float]]
 def page_parts(reply: str, gold: str) -> Mapping[str, float]:
     """The parts of a page by Snellen's rule."""
     return score_page(page_blocks(reply), load_page(gold)).parts()
+
+
+class PageRule(NamedTuple):
+    """How a rule grades pages."""
+
+    name: str
+    """The headline under this rule."""
+    parts: PartsOfPage = page_parts
+    overall: tuple[str, ...] = OVERALL_PARTS
+    """The parts whose mean is the score of a page, and whose means' mean is the headline."""
+
+
+def omnidocbench_parts(reply: str, gold: str) -> Mapping[str, float]:
+    """The parts of a page by the rule of OmniDocBench's authors, version 1.0 (`scoring.pages.omnidocbench`)."""
+    from snellen.extract.published.omnidocbench import split_page
+    from snellen.scoring.pages.omnidocbench import ReplyParts
+    from snellen.scoring.pages.omnidocbench import omnidocbench_parts as parts_of
+    from snellen.scoring.pages.quick_match import Written
+
+    parts = split_page(reply)
+    texts, formulas, tables = (
+        [Written(part.text, part.place) for part in parts if part.kind == kind]
+        for kind in ("text", "formula", "html_table")
+    )
+    return parts_of(ReplyParts(texts, formulas, tables), load_page(gold))
+
+
+OMNIDOCBENCH = PageRule("edit_similarity", omnidocbench_parts, (TEXT, FORMULA, TABLE_EDITS, ORDER))
 
 
 def page_grades(

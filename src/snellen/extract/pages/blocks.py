@@ -196,8 +196,7 @@ def block_of(value: Any) -> Block | None:
     if kind != "text":
         read = [block for block in _split_parts(text) if block.kind == kind]
         text = read[0].text if read else text
-    latex = value.get("latex")
-    return Block(text.strip(), kind, category, latex=latex if kind == "table" and isinstance(latex, str) else "")
+    return Block(text.strip(), kind, category)
 
 
 def _blocks_of_json(text: str) -> list[Block] | None:

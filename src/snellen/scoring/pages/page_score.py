@@ -27,6 +27,8 @@ from snellen.scoring.pages.texts import counted_formula, counted_text
 
 TEXT, ORDER, FORMULA = "text_similarity", "reading_order", "formula_edit_similarity"
 TEDS, TEDS_STRUCTURE = "teds", "teds_structure"
+TABLE_EDITS = "table_edit_similarity"
+"""1 - normalised edit distance of the HTML of tables, in rules of other tools."""
 OVERALL_PARTS = (TEXT, FORMULA, TEDS)
 """The parts whose mean is the score of a page."""
 
