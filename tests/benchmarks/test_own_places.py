@@ -367,7 +367,7 @@ def test_baselines_answer_in_the_space_that_is_asked_for(tmp_path: Path) -> None
             assert result.summary.outcomes["answered"] == 40
     # The median of equally many boxes of two kinds lies between them, and overlaps with both.
     assert result.summary.headline.value == 100
-    assert result.summary.metrics["whole_picture"].value == 0
+    assert result.summary.metrics["whole_video"].value == 0
 
 
 @pytest.mark.parametrize("control", ["blind", "black", "wrong-image", "shuffled-options"])

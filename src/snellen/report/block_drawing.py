@@ -78,12 +78,12 @@ def _heading(side: str, numbers: Sequence[int]) -> str:
 def _contents(golds: Sequence[Block], replies: Sequence[Block]) -> tuple[list[Element], list[Element]]:
     """The elements of both sides: tables next to tables, else texts with the words that differ."""
     if {block.kind for block in (*golds, *replies)} == {"table"}:
-        tables = draw_tables(_joined(golds), _joined(replies))
-        texts = _joined(golds), _joined(replies)
+        tables = draw_tables(_join_blocks(golds), _join_blocks(replies))
+        texts = _join_blocks(golds), _join_blocks(replies)
         first, second = ([table] if table else _plain(text) for table, text in zip(tables, texts, strict=True))
         return first, second
     if not golds or not replies:
-        return _plain(_joined(golds)), _plain(_joined(replies))
+        return _plain(_join_blocks(golds)), _plain(_join_blocks(replies))
     marked = mark_differences(_readable(golds), _readable(replies))
     return [["pre", {}, *marked.first]], [["pre", {}, *marked.second]]
 
@@ -96,7 +96,7 @@ def _plain(text: str) -> list[Element]:
     return [["pre", {}, text or "–"]]
 
 
-def _joined(blocks: Sequence[Block]) -> str:
+def _join_blocks(blocks: Sequence[Block]) -> str:
     return "\n\n".join(block.text for block in blocks)
 
 
