@@ -176,8 +176,8 @@ def test_spans_are_in_seconds_and_have_no_space(tmp_path: Path) -> None:
     records = answered(benchmark, "From 5 to 15 seconds.")
     assert records[0].score == 0.5
     summary = final_summary(benchmark, records)
-    assert summary.metrics["whole_picture"].value == 25
-    assert summary.metrics["centre_place"].value == 50
+    assert summary.metrics["whole_video"].value == 25
+    assert summary.metrics["middle_span"].value == 50
 
 
 def test_several_labelled_boxes_are_paired(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_baselines_answer_in_the_space_that_is_asked_for(tmp_path: Path) -> None
             assert result.summary.outcomes["answered"] == 40
     # The median of equally many boxes of two kinds lies between them, and overlaps with both.
     assert result.summary.headline.value == 100
-    assert result.summary.metrics["whole_video"].value == 0
+    assert result.summary.metrics["whole_picture"].value == 0
 
 
 @pytest.mark.parametrize("control", ["blind", "black", "wrong-image", "shuffled-options"])

@@ -133,3 +133,10 @@ def test_a_notebook_shows_the_same(page, runs, tmp_path) -> None:
     assert "<img src=x" not in shown
     table = samples_html(records, len(records), lambda _: None)
     assert "company: Corner Shop Ltd; date: 2024-03-05" in table
+
+
+def test_the_report_has_a_section_of_documents(page, runs) -> None:
+    page.goto(write_html(runs[0]).as_uri())
+    headings = page.locator("#documents h3").all_text_contents()
+    assert headings[:2] == ["Language", "Length of the gold"]
+    assert {"Kind of block", "Kind of value", "Outcome"} <= set(headings)

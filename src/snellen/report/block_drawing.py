@@ -13,9 +13,9 @@ from snellen.report import format as fmt
 from snellen.report.elements import Element, figure_element, side_element
 from snellen.report.table_drawing import draw_tables, table_rows
 from snellen.report.word_marks import mark_differences
+from snellen.scoring.pages.block_scores import block_similarity
 from snellen.scoring.pages.matching import Group
 from snellen.scoring.pages.page_score import TEDS, MatchedPage, match_pages
-from snellen.scoring.pages.texts import counted_formula, counted_text
 
 _MOST_CELLS = 150
 """Cells of tables that are compared for a drawing alone, since the time grows with their cube."""
@@ -119,16 +119,12 @@ def _score(
 ) -> float | None:
     """How near the blocks are, 0..1, by the measure of their part; None where one side has none, or a
     table is too large to be compared for a drawing."""
-    from rapidfuzz.distance import Levenshtein
-
     if not golds or not replies:
         return None
     if golds[0].kind == "table":
         of_page = scores.get(TEDS) if is_only_table else None
         return of_page if of_page is not None else _teds(golds[0].text, replies[0].text)
-    count = counted_formula if golds[0].kind == "formula" else counted_text
-    first, second = ("".join(count(block.text) for block in blocks) for blocks in (golds, replies))
-    return float(Levenshtein.normalized_similarity(first, second))
+    return block_similarity(golds, replies)
 
 
 def _teds(gold: str, reply: str) -> float | None:

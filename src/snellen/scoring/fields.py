@@ -139,6 +139,15 @@ def is_same_value(one: Any, other: Any) -> bool:
     return _as_text(one) == _as_text(other)
 
 
+def value_kind(value: Any) -> str:
+    """What a value is compared as: `number`, `date` or `text`."""
+    if isinstance(value, bool):
+        return "text"
+    if _as_number(value):
+        return "number"
+    return "date" if _as_date(value) else "text"
+
+
 def _compare_lists(reply: list[Any], gold: list[Any], path: str) -> list[FieldResult]:
     """The results of the items of two lists, paired so that most fields are right."""
     if len(gold) == len(reply) == 1:

@@ -175,9 +175,9 @@ class SampleIndex:
         return len(self._texts)
 
     @property
-    def has_places(self) -> bool:
-        """Whether a sample asks for places."""
-        return KINDS.index("place") in self._codes["kind"]
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the questions."""
+        return frozenset(KINDS[code] for code in set(self._codes["kind"]))
 
     def refresh(self, seconds: float = float("inf")) -> bool:
         """Read new samples for about this many seconds; returns whether all were read.

@@ -57,7 +57,7 @@ class _ReportTally:
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
         self.replies = RuleParseCounts()
         self.answers = AnswerTally()
-        self.has_places = False
+        self.kinds: set[str] = set()
 
     def count(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
@@ -66,7 +66,7 @@ class _ReportTally:
             self.tallies[record_result(record), record.outcome] += 1
             self.replies.add(record)
             self.answers.add(record)
-            self.has_places = self.has_places or record.kind == "place"
+            self.kinds.add(record.kind)
             yield record
 
 
@@ -86,7 +86,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
         **page_layout(("page.css", "beside.css"), _SCRIPTS),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         budgets=budget_table(run, report),
-        places=views.place_tables(run) if overlook.has_places else [],
+        answer_groups=views.answer_groups(run, overlook.kinds),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
         gains=gain_context(gains_with_neighbours([run])),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
