@@ -28,11 +28,13 @@ def answer_texts(texts: Iterable[str], kind: str) -> tuple[str, ...]:
 
 def _page_text(text: str) -> str:
     """A gold page as Markdown; the page that a reply wrote as it is."""
+    import msgspec
+
     from snellen.core.page import load_page
 
     try:
         return load_page(text).markdown() if text.startswith("[") else text
-    except ValueError:  # of msgspec: a reply may begin with a bracket
+    except msgspec.DecodeError:  # a reply may begin with a bracket
         return text
 
 

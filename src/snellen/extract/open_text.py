@@ -108,6 +108,11 @@ def parse_raw(reply: str, stop_reason: str = "stop") -> Answer:
     return ParsedAnswer(reply, "raw reply") if reply.strip() else Empty()
 
 
+def parse_any(reply: str, stop_reason: str = "stop") -> Answer:
+    """The reply as it is, also an empty one, where a rule counts what is not written, too."""
+    return ParsedAnswer(reply, "raw reply")
+
+
 def refuses(reply: str) -> bool:
     """Whether a reply has a phrase in which models refuse to answer."""
     return _REFUSAL.search(fold(reply.lower())) is not None

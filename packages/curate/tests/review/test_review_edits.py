@@ -127,7 +127,7 @@ def test_every_kind_of_question_is_here(items):
 
 
 def document(kind: str, gold: str) -> Item:
-    return Item("d1", Sample("d1", kind, "Read it.", (gold,)))  # type: ignore[arg-type]
+    return Item(Sample("d1", kind, "Read it.", (gold,)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -18,8 +19,8 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.published import absolute_path, with_origin
-from snellen.benchmarks.declaration.rows import compose_adjustments
-from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.rows import asks_for_page, compose_adjustments
+from snellen.benchmarks.declaration.scoring import MAX_PAGE_TOKENS, RuleScoring
 from snellen.benchmarks.declaration.units import (
     HEADLINE,
     UNIT,
@@ -39,6 +40,8 @@ from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
 
 VERSION = "5"
+_SEARCHED_ROWS = 100
+"""Rows of a table among which one that asks for a page is searched."""
 SCORE = "score"
 """Name of the mean over questions of which some ask for places and others do not."""
 
@@ -135,7 +138,7 @@ def _adapt_to_places(data: UserFile, declaration: Declaration, variant: Variant)
         with suppress(SnellenError):  # raised again when the table is opened to be read
             table = data.table(variant)
             if may_ask_for_places(table.columns):
-                declaration = _ask_for_places(declaration, scoring, table)
+                declaration = _leave_room_for_pages(_ask_for_places(declaration, scoring, table), table)
     elif scoring.place is not None:
         _check_named(scoring.place.named_columns(), data, variant)
     rules = cast(RuleScoring, declaration.scoring).place
@@ -165,6 +168,13 @@ def _ask_for_places(declaration: Declaration, scoring: RuleScoring, table: DataT
     rules = place_rules(found.rules) if found.alone else scoring.rules
     scoring = replace(scoring, place=found.rules, metric=metric, rules=rules)
     return replace(declaration, scoring=scoring, adjust_row=mark_place(found.rules))
+
+
+def _leave_room_for_pages(declaration: Declaration, table: DataTable) -> Declaration:
+    """The declaration with longer replies where one of the first rows asks for a page."""
+    if not any(map(asks_for_page, islice(table, _SEARCHED_ROWS))):
+        return declaration
+    return replace(declaration, max_new_tokens=declaration.max_new_tokens or MAX_PAGE_TOKENS)
 
 
 def _check_named(names: Sequence[str], data: UserFile, variant: Variant) -> None:

@@ -248,6 +248,9 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Labels of `mean_over` that count together as one, to its name."""
     plain_by: tuple[Rule, ...] = ()
     """Rules of tools whose headline is the plain mean all the same."""
+    unit_tests: bool = False
+    """Whether the gold answers list unit tests of a page (`scoring.pages.unit_tests`). A rule then names a
+    `PageRule` of `protocol.page_grading`, as in benchmarks of the kind `page`."""
     unscored: str = ""
     """Why nothing is scored."""
 
@@ -349,7 +352,7 @@ def _scoring(family: DescribedFamily) -> Scoring:
         return described_judging(family.judges, _template(family), family.refused)
     if family.kind == "fields":
         return _record_scoring(family)
-    if family.kind == "page":
+    if family.kind == "page" or family.unit_tests:
         return _page_scoring(family)
     if family.place:
         return place_questions(family.place, "" if family.mean_over else family.headline)
@@ -371,15 +374,17 @@ def _record_scoring(family: DescribedFamily) -> RuleScoring:
 
 
 def _page_scoring(family: DescribedFamily) -> RuleScoring:
-    """Scoring of pages: the rules of other tools take the raw reply."""
+    """Scoring of pages, against gold pages or unit tests; the rules of other tools take the raw reply."""
     from snellen.benchmarks.protocol.page_grading import page_grades
 
     rules = {OWN: PARSERS[OWN]}
     for rule, name in family.rules.items():
-        grade, parts = page_grades(*named_function(name)[1:])
+        described = named_function(name)
+        grade, parts = page_grades(described.parts, described.overall)
         parse = named_function(family.parse[rule]) if rule in family.parse else parse_raw
-        rules[rule] = ParserSet(document=OpenScoring(parse, grade, parts=parts))
-    return replace(open_answers("page_score", rules), kind="page", max_new_tokens=MAX_PAGE_TOKENS)
+        scoring = OpenScoring(parse, grade, parts=parts)
+        rules[rule] = ParserSet(open=scoring) if family.unit_tests else ParserSet(document=scoring)
+    return replace(open_answers("page_score", rules), kind=family.kind, max_new_tokens=MAX_PAGE_TOKENS)
 
 
 def _open_scoring(family: DescribedFamily) -> RuleScoring:
@@ -472,6 +477,10 @@ def _headline(family: DescribedFamily) -> Headline:
         return Headline(summarise=summarise_matches)
     if family.kind == "fields":
         return record_headline(family.headline)
+    if family.unit_tests:
+        from snellen.benchmarks.declaration.page_summary import unit_test_headline
+
+        return unit_test_headline(family.headline)
     if family.kind == "page":
         from snellen.benchmarks.declaration.page_summary import page_headline
 

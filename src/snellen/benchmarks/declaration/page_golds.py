@@ -19,6 +19,7 @@ from snellen.core.page import Block, Page
 from snellen.core.sample import Row
 from snellen.data.columns import gold_column
 from snellen.extract.pages.blocks import block_of, page_blocks
+from snellen.scoring.pages.teds import check_tree_packages
 
 OPTIONAL = frozenset(
     {
@@ -49,7 +50,7 @@ _OTHERS = frozenset({"equation_semantic", "table_mask", "text_mask", "need_mask"
 
 def page_golds(row: Row) -> tuple[str, ...]:
     """The gold page of a row as the text of a `Page`; none without a gold answer. Raises DataError for a
-    list of what are no blocks, and for a page without any."""
+    list of what are no blocks and for a page without any, MissingExtra for tables that cannot be compared."""
     gold = row.cells.get(gold_column(row.cells) or "", "").strip()
     return (read_page(gold).text(),) if gold else ()
 
@@ -68,6 +69,8 @@ def read_page(gold: str) -> Page:
         page = Page(tuple(page_blocks(gold)))
     if not page.blocks:
         raise DataError(f"the gold page {gold[:60]!r} has no text, table or formula; leave the cell empty")
+    if any(block.kind == "table" for block in page.blocks):
+        check_tree_packages()
     return page
 
 

@@ -8,12 +8,14 @@ Intervals resample pages.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline
+from snellen.benchmarks.protocol.page_grading import ADDED_BASELINE, TESTS_PASSED
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
 from snellen.core.page import BlockKind, load_page
@@ -23,6 +25,7 @@ from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
 from snellen.scoring.pages.page_score import FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
 from snellen.scoring.pages.texts import counted_formula, counted_text
+from snellen.scoring.pages.unit_tests import BASELINE, read_tests, states_baseline
 
 PAGE_SCORE, MICRO = "page_score", "micro_"
 _KINDS: Mapping[str, BlockKind] = {
@@ -101,3 +104,50 @@ def _weight(gold: str, part: str) -> int:
         return len(blocks)
     count = counted_text if kind == "text" else counted_formula
     return sum(len(count(block.text)) for block in blocks)
+
+
+def unit_test_headline(name: str) -> Headline:
+    """The mean over categories of the share of the unit tests that pass: the category of a test is the folder
+    of its file, and that of baselines which pages do not state themselves their own, as in olmOCR-Bench."""
+    return Headline(name=name, summarise=partial(_summarise_tests, name), sums=_test_sums)
+
+
+def _test_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
+    return sum_of_ratios([_test_terms(record, context.failures) for record in records])
+
+
+def _summarise_tests(name: str, context: SummaryContext, records: Sequence[Record]) -> Summary:
+    plain = context.plain(records)
+    if plain.headline.value is None:
+        headline = structs.replace(plain.headline, name=name)
+        return structs.replace(plain, headline=headline, metrics={name: headline})
+    terms = [_test_terms(record, context.failures) for record in records]
+    headline = metric_of_sums(name, sum_of_ratios(terms), sum(map(bool, terms)), records)
+    labels = sorted({term.ratio for of_page in terms for term in of_page})
+    cells = {}
+    for label in labels:
+        own = [[term for term in of_page if term.ratio == label] for of_page in terms]
+        cells[label] = metric_of_sums(label, sum_of_ratios(own), sum(map(bool, own)), records)
+    others = {key: metric for key, metric in plain.metrics.items() if key != plain.headline.name}
+    return structs.replace(
+        plain,
+        headline=headline,
+        metrics={name: headline, **others},
+        groups={"category": cells, **plain.groups},
+        bounds=None,
+        beside=(TESTS_PASSED, *plain.beside),
+    )
+
+
+def _test_terms(record: Record, failures: FailurePolicy) -> list[RatioTerm]:
+    """What a page adds to its category and to that of baselines: tests that pass, and tests."""
+    if counted_score(record, failures) is None or not record.gold:
+        return []
+    tests = read_tests(record.gold[0])
+    counts = Counter(str(test["type"]) for test in tests)
+    passed = sum(count * record.values.get(kind, 0.0) for kind, count in counts.items())
+    category = str(tests[0].get("pdf", "")).partition("/")[0] if tests else ""
+    terms = [RatioTerm(category, passed, len(tests))] if tests else []
+    if not states_baseline(tests):
+        terms.append(RatioTerm(BASELINE, record.values.get(ADDED_BASELINE, 0.0)))
+    return terms

@@ -28,7 +28,7 @@ from snellen.benchmarks.declaration.golds import (
 from snellen.core.benchmark import HasIds
 from snellen.core.errors import DataError
 from snellen.core.sample import ROTATION_STRIDE, Kind, Rotation, Row, Sample
-from snellen.data.columns import REPLY_COLUMNS, row_gold, row_id
+from snellen.data.columns import KIND_COLUMNS, REPLY_COLUMNS, row_gold, row_id
 from snellen.extract.yes_no_words import lone_yes_no
 
 P = ParamSpec("P")
@@ -254,6 +254,11 @@ def names_kind(text: str) -> bool:
     """Whether a cell of the column `type` is the name of a kind of question."""
     name = text.strip().lower()
     return name in _KINDS or name in _SEVERAL_TYPES
+
+
+def asks_for_page(row: Row) -> bool:
+    """Whether the column `type` of a row says so."""
+    return any(_KINDS.get(row.cells.get(name, "").strip().lower()) == "page" for name in KIND_COLUMNS)
 
 
 def _label_list(golds: tuple[str, ...], options: Mapping[str, str]) -> str:

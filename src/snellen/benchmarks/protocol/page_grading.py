@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from snellen.core.page import load_page
@@ -49,6 +49,29 @@ def omnidocbench_parts(reply: str, gold: str) -> Mapping[str, float]:
 
 
 OMNIDOCBENCH = PageRule("edit_similarity", omnidocbench_parts, (TEXT, FORMULA, TABLE_EDITS, ORDER))
+
+
+TESTS_PASSED, ADDED_BASELINE = "tests_passed", "added_baseline"
+
+
+def unit_test_parts(reply: str, gold: str, *, reads_blank: bool = False) -> Mapping[str, float]:
+    """The share of the unit tests of a page that its reply passes, of all and by type; a page that states no
+    test of the type `baseline` gets one. Unless a rule reads blank replies, these pass nothing."""
+    from snellen.scoring.pages.unit_tests import BASELINE, passes_test, read_tests, states_baseline
+
+    tests, is_counted = read_tests(gold), reads_blank or bool(reply.strip())
+    results: dict[str, list[bool]] = {}
+    for test in tests:
+        results.setdefault(test["type"], []).append(is_counted and passes_test(reply, test))
+    if not states_baseline(tests):
+        results[ADDED_BASELINE] = [passes_test(reply, {"type": BASELINE})]
+    every = [result for of_type in results.values() for result in of_type]
+    shares = {name: sum(of_type) / len(of_type) for name, of_type in results.items()}
+    return {TESTS_PASSED: sum(every) / len(every), **shares}
+
+
+UNIT_TESTS = PageRule("mean_of_categories", unit_test_parts, (TESTS_PASSED,))
+UNIT_TESTS_OFFICIAL = PageRule("mean_of_categories", partial(unit_test_parts, reads_blank=True), (TESTS_PASSED,))
 
 
 def page_grades(

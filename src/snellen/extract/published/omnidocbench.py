@@ -16,7 +16,7 @@ from snellen.core import lazy_re as re
 PartKind = Literal["html_table", "latex_table", "formula", "text"]
 
 
-class Part(NamedTuple):
+class WrittenPart(NamedTuple):
     """A part of a reply, in the order of places."""
 
     kind: PartKind
@@ -53,25 +53,25 @@ _STYLES = (
 )
 
 
-def split_page(content: str) -> list[Part]:
+def split_page(content: str) -> list[WrittenPart]:
     """The parts of a reply by place, equal places in the order in which they are found."""
     content = _FENCE_END.sub("", _FENCE_START.sub("", _PICTURE.sub("", content)))
     content = _REPEATED.sub(r"\1\1\1\1", _BLANKS.sub("    ", _UNDERSCORES.sub("____", content)))
-    parts: list[Part] = []
+    parts: list[WrittenPart] = []
     for place, table in _latex_tables(content):
-        parts.append(Part("latex_table", place, table))
+        parts.append(WrittenPart("latex_table", place, table))
         content = _blank(content, place, place + len(table))
     for place, table in _between(content, _HTML_TABLE):
-        parts.append(Part("html_table", place, table))
+        parts.append(WrittenPart("html_table", place, table))
         content = _blank(content, place, place + len(table))
     content = _take_formulas(content, parts)
     if len(_PIPES.findall(content + "\n")) >= 2:
         content = _pipes_to_html(content)
         for match in _WHOLE_TABLE.finditer(content):
-            parts.append(Part("html_table", match.start(), match[0].strip()))
+            parts.append(WrittenPart("html_table", match.start(), match[0].strip()))
             content = _blank(content, *match.span())
     for match in _CODE.finditer(content):
-        parts.append(Part("text", match.start(), match[2].strip()))
+        parts.append(WrittenPart("text", match.start(), match[2].strip()))
         content = _blank(content, *match.span())
     for style in _STYLES:
         content = style.sub(r"\1", content)
@@ -117,7 +117,7 @@ def _between(text: str, edges: _Edges) -> list[tuple[int, str]]:
     return found
 
 
-def _take_formulas(content: str, parts: list[Part]) -> str:
+def _take_formulas(content: str, parts: list[WrittenPart]) -> str:
     """Add formulas to the parts; display formulas are blanked, those in a line stay."""
     for match in list(_DISPLAY.finditer(content)):
         if not match[0]:
@@ -129,11 +129,11 @@ def _take_formulas(content: str, parts: list[Part]) -> str:
             line = _DOLLARS.sub(groups, line)
         if inner is None or inner[1]:
             content = _blank(content, *match.span())
-        parts.append(Part("formula", match.start(), line))
+        parts.append(WrittenPart("formula", match.start(), line))
     return content
 
 
-def _take_texts(content: str, parts: list[Part]) -> None:
+def _take_texts(content: str, parts: list[WrittenPart]) -> None:
     """Add the texts between blank lines, of a page without any the lines."""
     texts = content.split("\n\n")
     if len(texts) == 1:
@@ -143,12 +143,12 @@ def _take_texts(content: str, parts: list[Part]) -> None:
         start, place = place, place + len(text)
         text = "\n".join(line.strip() for line in text.strip().split("\n") if line.strip())
         if text.startswith("<table") and text.endswith("</table>"):
-            parts.append(Part("html_table", start, text))
+            parts.append(WrittenPart("html_table", start, text))
         elif text.startswith("$") and text.endswith("$"):
             if text.replace("$", "").strip():
-                parts.append(Part("formula", start, text))
+                parts.append(WrittenPart("formula", start, text))
         elif text:
-            parts.append(Part("text", start, text))
+            parts.append(WrittenPart("text", start, text))
 
 
 def _pipes_to_html(content: str) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from string import ascii_uppercase
 
+from msgspec import DecodeError
 from msgspec.structs import replace
 
 from snellen.core.errors import SnellenError, UsageError
@@ -198,7 +199,7 @@ def _check_stored(item: Item) -> None:
         return
     try:
         _STORED[sample.kind](sample.gold[0])
-    except (ValueError, SnellenError) as error:
+    except (ValueError, DecodeError, SnellenError) as error:
         raise UsageError(
             f"the answer of item {item.id} is no {sample.kind} as it is stored: {error}; change the JSON of its answer"
         ) from error

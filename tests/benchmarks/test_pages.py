@@ -1,0 +1,80 @@
+"""Rows of a user's own table that ask for pages, and what their runs report."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.api import score
+from snellen.benchmarks.declaration.page_golds import read_page
+from snellen.core.errors import DataError
+
+TABLE = "<table><tr><td>a</td><td>b</td></tr></table>"
+BLOCKS = [{"category": "text", "text": "Andere Worte"}, {"latex": "x^2", "type": "formula"}]
+PAGES = [
+    {"index": 1, "answer": f"# One\n\nSome words of text.\n\n{TABLE}", "language": "en"},
+    {"index": 2, "answer": json.dumps(BLOCKS)},
+    {"index": 3, "answer": "Only text of a page that has much more of it than the others have.", "language": "en"},
+]
+REPLIES = ["```markdown\n# One\n\nSome words of text.\n\n|a|b|\n|-|-|\n```", "Andere Worte\n\n$$x^3$$", ""]
+
+
+def summary_of(folder: Path, toml: str, replies: list[str] = REPLIES) -> Any:
+    rows = [{"question": "Write it.", "type": "page", **row} for row in PAGES]
+    (folder / "pages.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "pages.toml").write_text(toml)
+    told = [{"index": number, "prediction": reply} for number, reply in enumerate(replies, 1)]
+    (folder / "replies.jsonl").write_text("\n".join(map(json.dumps, told)))
+    name = folder / ("pages.toml" if toml else "pages.jsonl")
+    return score(str(name), str(folder / "replies.jsonl"))
+
+
+def test_parts_by_pages_and_by_what_they_hold(tmp_path: Path) -> None:
+    scored = summary_of(tmp_path, 'data = "pages.jsonl"\nkind = "page"\ngroups = ["language"]\n')
+    metrics = {name: metric.value for name, metric in scored.summary.metrics.items()}
+    assert metrics["text_similarity"] == pytest.approx(100 * 2 / 3)
+    assert metrics["formula_edit_similarity"] == pytest.approx(100 * 2 / 3)
+    assert metrics["teds"] == metrics["teds_structure"] == 100
+    assert metrics["page_score"] == pytest.approx((100 * 2 / 3 + 100 * 2 / 3 + 100) / 3)
+    # The page that was left out has most of the text.
+    assert metrics["micro_text_similarity"] < 40
+    assert scored.summary.headline.name == "page_score"
+    assert scored.summary.groups["language"]["en"].value == pytest.approx((50 + 100) / 2)
+    assert [record.score for record in scored.records] == pytest.approx([1.0, (1 + 2 / 3) / 2, 0.0])
+    assert set(scored.records[1].values) == {"text_similarity", "formula_edit_similarity", "reading_order"}
+
+
+def test_pages_of_a_plain_table(tmp_path: Path) -> None:
+    scored = summary_of(tmp_path, "")
+    assert {record.kind for record in scored.records} == {"page"}
+    assert scored.summary.headline.value == pytest.approx(100 * (1 + (1 + 2 / 3) / 2) / 3)
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ('[{"category": "text", "text": "x"}, 5]', "block 2 of the gold page is 5; expected an object with a text"),
+        ("![a picture](x.png)", "has no text, table or formula"),
+    ],
+)
+def test_mistakes_in_gold_pages_are_named(gold: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_page(gold)
+
+
+def test_blocks_of_a_list() -> None:
+    listed = [
+        {"category": "Page-footer", "text": "17"},
+        {"category": "text", "text": "Second", "order": 2},
+        {"category": "text", "text": "First", "order": 1},
+        {"category": "Caption", "text": "Fig. 1", "optional": False},
+        {"category": "picture"},
+    ]
+    page = read_page(json.dumps(listed))
+    assert [(block.text, block.optional) for block in page.in_reading_order()] == [
+        ("17", True),
+        ("First", False),
+        ("Fig. 1", False),
+        ("Second", False),
+    ]
