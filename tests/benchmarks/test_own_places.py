@@ -392,7 +392,7 @@ def test_rows_in_memory_name_what_they_ask_for(tmp_path: Path) -> None:
     (result,) = evaluate("frequent", Data(rows, "mine", kind="box"), out=tmp_path, store=tmp_path / "store")
     assert (result.summary.headline.name, result.summary.headline.value) == ("iou@0.5", 100)
     with pytest.raises(
-        UsageError, match="expected one of 'choice', 'yes_no', 'open', 'fields', 'box', 'point', 'span'"
+        UsageError, match="expected one of 'choice', 'yes_no', 'open', 'fields', 'page', 'box', 'point', 'span'"
     ):
         Data(rows, "mine", kind="mask")  # type: ignore[arg-type]
 
