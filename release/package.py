@@ -49,6 +49,7 @@ LIGHT_EXTRAS = ("api", "mcp", "pdf", "maths", "video", "plots")
 """Extras whose resolution takes seconds; `hf` is resolved as well."""
 BUNDLED = (
     "snellen/benchmarks/data/eyechart.tsv",
+    "snellen/benchmarks/data/eyechart_pages.tsv",
     "snellen/benchmarks/data/eyechart_places.tsv",
     "snellen/models/weights/tiny/model.safetensors",
     "snellen/models/weights/tiny-early/model.safetensors",

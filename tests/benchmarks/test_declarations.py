@@ -88,7 +88,7 @@ def test_declares_what_it_is(name: str) -> None:
     assert benchmark.provenance
     assert benchmark.max_new_tokens > 0
     assert (benchmark.oracle is None) == bool(benchmark.unscorable)
-    if name not in ("eyechart", "eyechart-places"):
+    if name not in ("eyechart", "eyechart-pages", "eyechart-places"):
         assert benchmark.paper.startswith("https://")
     for option, values in benchmark.options.items():
         for value in values if len(values) <= 6 else values[:2]:

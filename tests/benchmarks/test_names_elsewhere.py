@@ -65,6 +65,7 @@ def test_every_benchmark_of_theirs_that_we_have_is_in_the_table() -> None:
         "core-mm",
         "pixmo-points",
         "eyechart",
+        "eyechart-pages",
         "eyechart-places",
         "mm-mt-bench",
         "spatialviz",

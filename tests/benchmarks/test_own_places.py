@@ -176,8 +176,8 @@ def test_spans_are_in_seconds_and_have_no_space(tmp_path: Path) -> None:
     records = answered(benchmark, "From 5 to 15 seconds.")
     assert records[0].score == 0.5
     summary = final_summary(benchmark, records)
-    assert summary.metrics["whole_picture"].value == 25
-    assert summary.metrics["centre_place"].value == 50
+    assert summary.metrics["whole_video"].value == 25
+    assert summary.metrics["middle_span"].value == 50
 
 
 def test_several_labelled_boxes_are_paired(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_rows_in_memory_name_what_they_ask_for(tmp_path: Path) -> None:
     (result,) = evaluate("frequent", Data(rows, "mine", kind="box"), out=tmp_path, store=tmp_path / "store")
     assert (result.summary.headline.name, result.summary.headline.value) == ("iou@0.5", 100)
     with pytest.raises(
-        UsageError, match="expected one of 'choice', 'yes_no', 'open', 'fields', 'box', 'point', 'span'"
+        UsageError, match="expected one of 'choice', 'yes_no', 'open', 'fields', 'page', 'box', 'point', 'span'"
     ):
         Data(rows, "mine", kind="mask")  # type: ignore[arg-type]
 

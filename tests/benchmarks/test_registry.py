@@ -21,7 +21,7 @@ def test_a_benchmark_says_what_it_is(name: str) -> None:
     assert benchmark.version
     assert benchmark.provenance
     assert set(benchmark.options) >= set(benchmark.parameters) & set(benchmark.options)
-    if name not in ("eyechart", "eyechart-places"):
+    if name not in ("eyechart", "eyechart-pages", "eyechart-places"):
         assert benchmark.paper.startswith("https://")
 
 

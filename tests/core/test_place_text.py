@@ -2,8 +2,9 @@
 
 import pytest
 
+from snellen.core.answer_text import answer_text, answer_texts
 from snellen.core.place import Box, Mask, Places, Point, Span
-from snellen.core.place_text import answer_text, answer_texts, places_text
+from snellen.core.place_text import places_text
 
 SQUARE = (Point(0, 0), Point(4, 0), Point(4, 4), Point(0, 4))
 
@@ -36,3 +37,12 @@ def test_answers_of_other_kinds_and_texts_that_name_no_places_stay() -> None:
     assert answer_text(gold, "open") == gold
     assert answer_text("A", "choice") == "A"
     assert answer_texts(("somewhere", gold), "place") == ("somewhere", "box 1, 2 – 3, 4")
+
+
+def test_records_are_named_field_by_field_and_pages_as_markdown() -> None:
+    assert answer_text('{"a":1,"b":[{"c":"x"},{"c":null}],"d":{}}', "fields") == "a: 1; b[].c: x"
+    assert answer_text('["x", "y"]', "fields") == "[]: x; []: y"
+    assert answer_text("{}", "fields") == "no field"
+    assert answer_text("no JSON", "fields") == "no JSON"
+    assert answer_text('[{"text":"Title","category":"title"},{"text":"Text."}]', "page") == "# Title\n\nText."
+    assert answer_text("[see below]", "page") == "[see below]"

@@ -10,8 +10,9 @@ from place_runs import ATTACK, WIDE, ellipse_mask, place_records
 
 from snellen.core.arrays import np
 from snellen.core.place import Box, Mask, Places, Point, Span
+from snellen.report.elements import element_text
 from snellen.report.mask_outline import outline_mask
-from snellen.report.place_drawing import PlaceDrawing, draw_places, svg_text
+from snellen.report.place_drawing import PlaceDrawing, draw_places
 from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask
 
 
@@ -22,7 +23,7 @@ def drawing_of(gold: Places, answer: Places | None = None) -> PlaceDrawing:
 
 
 def parse(drawing: PlaceDrawing) -> ET.Element:
-    return ET.fromstring(svg_text(drawing.svg))
+    return ET.fromstring(element_text(drawing.svg))
 
 
 def test_a_box_stands_at_its_pixels() -> None:

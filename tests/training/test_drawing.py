@@ -200,7 +200,7 @@ def test_the_bundled_file_is_what_the_script_writes(rows: list[Row], cells: list
     ]
 
 
-@pytest.mark.parametrize("name", ["eyechart.tsv", "eyechart_photos.tsv", "eyechart_places.tsv"])
+@pytest.mark.parametrize("name", ["eyechart.tsv", "eyechart_photos.tsv", "eyechart_places.tsv", "eyechart_pages.tsv"])
 def test_bundled_pictures_decode(name: str) -> None:
     with (DATA / name).open(newline="", encoding="utf-8") as file:
         table = list(csv.DictReader(file, delimiter="\t"))

@@ -20,12 +20,12 @@ from snellen.analysis.samples.error_samples import (
 )
 from snellen.api.options import DEFAULT_STORE
 from snellen.api.resolve_models import resolve_model
+from snellen.core.answer_text import answer_texts
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.media import Source, decode_image
 from snellen.core.model import AnyModel, Model
 from snellen.core.output import Generated, Output
-from snellen.core.place_text import answer_texts
 from snellen.core.request import Generate, Generation, Media, Ref, Text, user
 from snellen.engine.loop.request_broker import ask_all
 from snellen.report.page.embedded import data_urls

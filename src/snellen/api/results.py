@@ -159,13 +159,14 @@ class SampleResult:
         return dict(self.record.metadata)
 
     def __repr__(self) -> str:
-        from snellen.core.place_text import answer_text, answer_texts
+        from snellen.analysis.samples.graded_answers import graded_answer_text
+        from snellen.core.answer_text import answer_texts
 
         question = " ".join(self.question.split())
         is_wrong = self.score is not None and self.score < 1 and self.gold
         kind = self.record.kind
         gold = f", expected {' or '.join(map(repr, answer_texts(self.gold, kind)))}" if is_wrong else ""
-        answer = None if self.answer is None else answer_text(self.answer, kind)
+        answer = None if self.answer is None else graded_answer_text(self.answer, self.record)
         return f"<{self.id}: {question[:80]!r}, answer {answer!r}{gold}, {self.verdict}>"
 
     def _repr_html_(self) -> str:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import msgspec
-
 from snellen.core.errors import DataError
 from snellen.core.place import Mask, Places, Point, load_places
 
@@ -14,32 +10,12 @@ _MOST = 6
 _PLURALS = {"box": "boxes"}
 
 
-def answer_text(text: str, kind: str) -> str:
-    """A gold or parsed answer as people read it: of the kind `place` the places that it names, of the
-    kind `page` its Markdown."""
-    if kind == "page":
-        return _page_text(text)
-    if kind != "place":
-        return text
+def stored_places_text(text: str) -> str:
+    """What the text of a `Places` names; any other text as it is."""
     try:
         return places_text(load_places(text))
     except DataError:
         return text
-
-
-def _page_text(text: str) -> str:
-    """The Markdown of a gold page, which is stored as JSON; a reply is Markdown already."""
-    from snellen.core.page import load_page
-
-    try:
-        return load_page(text).markdown()
-    except msgspec.DecodeError:
-        return text
-
-
-def answer_texts(texts: Iterable[str], kind: str) -> tuple[str, ...]:
-    """Several answers, as `answer_text`."""
-    return tuple(answer_text(text, kind) for text in texts)
 
 
 def places_text(places: Places) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from statistics import median
 
+from msgspec.structs import replace
+
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
@@ -32,7 +34,8 @@ _ALL = "all"
 
 class Frequent(ModelDefaults):
     """Answers by the most frequent gold answer of the question's group, the first of those that are
-    equally frequent; where places are asked for, by their median.
+    equally frequent; where places are asked for, by their median, with the most frequent label; where pages
+    or records are, by their most frequent words or values.
     Of candidates to be ranked it prefers the one in the most frequent place."""
 
     concurrency = 64
@@ -73,6 +76,9 @@ class Frequent(ModelDefaults):
             if kind == "place":
                 replies |= _median_places(members)
                 continue
+            if kind in ("page", "fields"):
+                replies |= _frequent_document(kind, members)
+                continue
             counts = Counter(one.gold[0] for one in members if one.gold)
             if counts:
                 reply = counts.most_common(1)[0][0]
@@ -96,6 +102,16 @@ class Frequent(ModelDefaults):
         return Generated(reply)
 
 
+def _frequent_document(kind: str, members: Sequence[Sample]) -> dict[str, str]:
+    """The same page of frequent words, or record of frequent values, for every sample."""
+    from snellen.models.frequent_documents import frequent_page, frequent_record
+
+    golds = [one.gold[0] for one in members if one.gold]
+    if not golds:
+        return {}
+    return dict.fromkeys((one.id for one in members), (frequent_page if kind == "page" else frequent_record)(golds))
+
+
 def _median_places(members: Sequence[Sample]) -> dict[str, str]:
     """The same place in every picture or video, by sample, in the space in which it is asked for: the
     median of each edge of the first gold places, in fractions of the picture or the duration. Samples
@@ -105,8 +121,12 @@ def _median_places(members: Sequence[Sample]) -> dict[str, str]:
     if not fractions:
         return {}
     middle = [median(edge) for edge in zip(*fractions, strict=True)]
+    labels = Counter(label for places in gold for label in places.labels)
+    label = labels.most_common(1)[0][:1] if labels else ()
     return {
-        one.id: one.written_gold(_place_of(middle, one.extent).text(), exact=False) for one in members if one.extent
+        one.id: one.written_gold(replace(_place_of(middle, one.extent), labels=label).text(), exact=False)
+        for one in members
+        if one.extent
     }
 
 

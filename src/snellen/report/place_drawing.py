@@ -1,17 +1,14 @@
 """Gold and answered places as a drawing: over a picture in the coordinates of the original, or over
 the duration of a video.
 
-A drawing is a tree of SVG elements, `[name, attributes, *children]`, of which pages make elements
-and notebooks text, so that both show the same. Gold has solid lines and filled points, the answer
+A drawing is a tree of SVG elements (`report.elements`). Gold has solid lines and filled points, the answer
 dashed lines and crosses: nothing is said by colour alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from itertools import chain
-from typing import Any
 
 from msgspec import Struct
 
@@ -19,11 +16,9 @@ from snellen.core.errors import DataError
 from snellen.core.place import Box, Places, Point, Span, load_places
 from snellen.core.place_text import each_place, number_text, places_text
 from snellen.core.terminal_text import shorten
+from snellen.report.elements import Element
 from snellen.report.mask_outline import outline_mask
 from snellen.scoring.places.overlap import region_iou
-
-Element = list[Any]
-"""A name, a mapping of attributes, then texts and further elements."""
 
 _COLOURS = {"gold": "#12508f", "answer": "#b4340a"}
 _TIME_COLOURS = {"gold": "#3a83d0", "answer": "#d9632a"}
@@ -88,14 +83,6 @@ def _overlap(sides: Sequence[tuple[str, Places]]) -> float | None:
 
 def _has_area(places: Places) -> bool:
     return bool(len(places)) and not places.points
-
-
-def svg_text(element: Element, attributes: str = "") -> str:
-    """A drawing as the text of an SVG element, with further `attributes` as they stand."""
-    name, own, *children = element
-    head = " ".join([name, *(f'{key}="{escape(str(value))}"' for key, value in own.items())])
-    body = "".join(escape(child) if isinstance(child, str) else svg_text(child) for child in children)
-    return f"<{head}{' ' + attributes if attributes else ''}>{body}</{name}>"
 
 
 def _draw_side(side: str, places: Places, extent: Sequence[float]) -> tuple[Element, Element, Element]:

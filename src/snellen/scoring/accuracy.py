@@ -295,8 +295,11 @@ def _bounds(records: Sequence[Record]) -> Bounds:
 
 
 CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = ("chance", "chance_same_text", "chance_same_letter", "frequent")
-CENTRE_PLACE, WHOLE_PICTURE = ("centre_place", "whole_picture")
-GUESSES = (CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT, CENTRE_PLACE, WHOLE_PICTURE)
+CENTRE_PLACE, WHOLE_PICTURE, MIDDLE_SPAN, WHOLE_VIDEO = ("centre_place", "whole_picture", "middle_span", "whole_video")
+EMPTY_PAGE, FREQUENT_WORDS, FREQUENT_FIELDS = ("empty_page", "frequent_words", "frequent_fields")
+_PLACE_GUESSES = (CENTRE_PLACE, WHOLE_PICTURE, MIDDLE_SPAN, WHOLE_VIDEO)
+_DOCUMENT_GUESSES = (EMPTY_PAGE, FREQUENT_WORDS, FREQUENT_FIELDS)
+GUESSES = (CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT, *_PLACE_GUESSES, *_DOCUMENT_GUESSES)
 """Names of the metrics that describe guessing and not the model."""
 SPLITS = 20
 """Random halves over which the most frequent label is averaged."""

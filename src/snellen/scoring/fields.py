@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, NamedTuple
 
 from snellen.core import lazy_re as re
+from snellen.core.answer_text import each_field, join_path
 from snellen.scoring.assignment import least_sum_pairs
 
 FieldOutcome = Literal["right", "wrong", "missing", "invented"]
@@ -62,14 +63,16 @@ def compare_records(reply: Any, gold: Any, path: str = "") -> list[FieldResult]:
     if isinstance(gold, dict) and isinstance(reply, dict):
         names = [*gold, *(name for name in reply if name not in gold)]
         return [
-            result for name in names for result in compare_records(reply.get(name), gold.get(name), _join(path, name))
+            result
+            for name in names
+            for result in compare_records(reply.get(name), gold.get(name), join_path(path, name))
         ]
     if isinstance(gold, list) and isinstance(reply, list):
         return _compare_lists(reply, gold, f"{path}[]")
     if _is_value(gold) and _is_value(reply):
         return [FieldResult(path, "right" if is_same_value(reply, gold) else "wrong", gold, reply)]
-    lacking = [FieldResult(where, "missing", gold=value) for where, value in _values(gold, path)]
-    return lacking + [FieldResult(where, "invented", reply=value) for where, value in _values(reply, path)]
+    lacking = [FieldResult(where, "missing", gold=value) for where, value in each_field(gold, path)]
+    return lacking + [FieldResult(where, "invented", reply=value) for where, value in each_field(reply, path)]
 
 
 def count_fields(results: Sequence[FieldResult]) -> FieldCounts:
@@ -79,9 +82,12 @@ def count_fields(results: Sequence[FieldResult]) -> FieldCounts:
 
 
 def nearest_results(reply: str | None, golds: Sequence[str]) -> list[FieldResult]:
-    """The results of a record as JSON against the gold record that it is nearest to; of no reply every
-    gold field is missing."""
-    said = json.loads(reply) if reply else None
+    """The results of a record as JSON against the gold record that it is nearest to. Of no reply, and of one
+    that is no JSON (another tool's rule kept its text), every gold field is missing."""
+    try:
+        said = json.loads(reply) if reply else None
+    except ValueError:
+        said = None
     candidates = [compare_records(said, json.loads(gold)) for gold in golds]
     return max(candidates, key=lambda results: count_fields(results).f1(), default=[])
 
@@ -103,6 +109,25 @@ def invented_share(reply: str, golds: Sequence[str]) -> float:
     return counts.invented / stated if stated else 0.0
 
 
+def describe_fields(reply: str, golds: Sequence[str]) -> str:
+    """The fields of a record that are not those of the nearest gold record, in a sentence; either text as
+    it is where it is no JSON."""
+    try:
+        json.loads(reply)
+    except ValueError:
+        return reply
+    results = nearest_results(reply, golds)
+    counts = count_fields(results)
+    gold_fields = counts.right + counts.wrong + counts.missing
+    said = [f"{counts.right} of {gold_fields} fields right"]
+    for path, outcome, gold, given in results:
+        if outcome == "wrong":
+            said.append(f"{path}: {given}, not {gold}")
+        elif outcome != "right":
+            said.append(f"{path}: {given if outcome == 'invented' else gold} ({outcome})")
+    return "; ".join(said)
+
+
 def _counts(reply: str, gold: str) -> FieldCounts:
     return count_fields(compare_records(json.loads(reply), json.loads(gold)))
 
@@ -119,6 +144,15 @@ def is_same_value(one: Any, other: Any) -> bool:
     if dates[0] and dates[1]:
         return dates[0] == dates[1]
     return _as_text(one) == _as_text(other)
+
+
+def value_kind(value: Any) -> str:
+    """What a value is compared as: `number`, `date` or `text`."""
+    if isinstance(value, bool):
+        return "text"
+    if _as_number(value):
+        return "number"
+    return "date" if _as_date(value) else "text"
 
 
 def _compare_lists(reply: list[Any], gold: list[Any], path: str) -> list[FieldResult]:
@@ -158,22 +192,6 @@ def _without_empty(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         return None
     return value
-
-
-def _values(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every field of a value with its path."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _values(inner, _join(path, name))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _values(inner, f"{path}[]")
-    elif value is not None:
-        yield path, value
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
 
 
 _SPACE = re.compile(r"\s+")

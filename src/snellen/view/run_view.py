@@ -21,7 +21,7 @@ from snellen.report.page.budgets import budget_table
 from snellen.report.page.html import gain_context, protocol_context, result_context
 from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
-from snellen.report.page.views import place_tables
+from snellen.report.page.views import answer_groups
 from snellen.store.runs import RUN_FILE, RunFolder, open_run
 from snellen.view.run_annotations import AnnotationCache, ChangeRequest, annotations_json, has_annotations, write_change
 from snellen.view.run_catalog import RunCatalog
@@ -121,7 +121,7 @@ class RunView:
         result = pages.get_template("result.html").render(
             **result_context(report, self.index.tallies, self.index.answers),
             budgets=budget_table(self.run, report),
-            places=place_tables(self.run) if self.index.has_places else [],
+            answer_groups=answer_groups(self.run, self.index.kinds),
         )
         tables = gain_context(gains([self.run, *other_runs], folders={self.run.name}))
         result += pages.get_template("gains.html").render(gains=tables)

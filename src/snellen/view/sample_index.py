@@ -22,10 +22,10 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
+from snellen.core.answer_text import READABLE, answer_texts
 from snellen.core.arrays import np
 from snellen.core.errors import DataError, StorageError
 from snellen.core.output import OUTCOMES, Outcome
-from snellen.core.place_text import answer_texts
 from snellen.core.record import Record
 from snellen.core.sample import Kind
 from snellen.report.page.confusion import AnswerTally
@@ -91,7 +91,8 @@ class _IndexedSample(Struct, gc=False):
         replies. Texts that the prompt contains are not repeated."""
         prompt_parts = [part.text for turn in self.passes[:1] for message in turn.prompt for part in message.parts]
         prompt = "\n".join(filter(None, prompt_parts))
-        answers = answer_texts((*self.gold, self.answer or ""), self.kind)
+        answers = (*self.gold, self.answer or "")
+        answers = answer_texts(answers, self.kind) if self.kind in READABLE else answers
         more = (self.question, *self.options.values(), *answers)
         replies = (output.text or output.message for output in self.outputs())
         parts = (self.id, prompt, *(text for text in more if text not in prompt), *replies)
@@ -174,9 +175,9 @@ class SampleIndex:
         return len(self._texts)
 
     @property
-    def has_places(self) -> bool:
-        """Whether a sample asks for places."""
-        return KINDS.index("place") in self._codes["kind"]
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the questions."""
+        return frozenset(KINDS[code] for code in set(self._codes["kind"]))
 
     def refresh(self, seconds: float = float("inf")) -> bool:
         """Read new samples for about this many seconds; returns whether all were read.

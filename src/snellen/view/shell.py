@@ -15,12 +15,13 @@ from snellen.view.run_row import FLAG_MEANINGS, SETTING_TITLES
 from snellen.view.run_view import HOME
 from snellen.view.sample_index import KINDS, RESULTS
 
-STYLES = ("page.css", "view.css", "samples.css", "home.css")
+STYLES = ("page.css", "beside.css", "view.css", "samples.css", "home.css")
 SCRIPTS = (
     "theme.js",
     "sample.js",
     "passes.js",
     "places.js",
+    "beside.js",
     "lightbox.js",
     "columns.js",
     "store.js",

@@ -6,7 +6,8 @@ import pytest
 from reviewing import ROWS, opened
 
 from snellen.core.errors import UsageError
-from snellen.data_sets.items import item_record
+from snellen.core.sample import Sample
+from snellen.data_sets.items import Item, item_record
 from snellen_curate.review.edits import (
     answer_value,
     apply_changes,
@@ -123,3 +124,23 @@ def test_answers_are_compared_in_one_form(items, item, answer, same_as_key):
 def test_every_kind_of_question_is_here(items):
     assert {row["index"] for row in ROWS} == set(items)
     assert {item.sample.kind for item in items.values()} == {"choice", "yes_no", "open"}
+
+
+def document(kind: str, gold: str) -> Item:
+    return Item(Sample("d1", kind, "Read it.", (gold,)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "gold", "good", "bad"),
+    [
+        ("fields", '{"a": 1}', '{"a":\n 2}', "a = 2"),
+        ("page", '[{"text":"a"}]', '[{"text":"b\\n\\nc"}]', "# Title"),
+        ("place", '{"points":[[1.0,2.0]]}', '{"points":[[1.0,3.0]]}', "the middle"),
+    ],
+)
+def test_answers_that_are_stored_as_json_stay_so(kind, gold, good, bad):
+    item = document(kind, gold)
+    assert key_value(item) == gold
+    assert apply_changes(item, check_changes(item, {"answer": good})).sample.gold == (good,)
+    with pytest.raises(UsageError, match=f"item d1 is no {kind} as it is stored"):
+        check_changes(item, {"answer": bad})

@@ -305,3 +305,8 @@ def test_clean_data_raise_no_more_alarms_than_they_may(tmp_path: Path) -> None:
     assert rules < most
     # Two families of tests, each at its level.
     assert groups < stats.binom.isf(0.01, 200, 0.0975)
+
+
+def test_pages_and_records_are_counted_by_their_kind() -> None:
+    data = Path(__file__).parents[4] / "src/snellen/benchmarks/data/eyechart_pages.tsv"
+    assert measure_data(open_items(str(data)), StatisticsOptions()).kinds == {"fields": 50, "page": 120}

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from snellen.analysis.causes.factors import RunRecords
 from snellen.analysis.causes.sample_changes import passes_of
+from snellen.analysis.samples.graded_answers import graded_answer_text
 from snellen.core.output import Generated, Output
-from snellen.core.place_text import answer_text
 from snellen.core.record import Pass, Record
 from snellen.core.terminal_text import shorten
 
@@ -119,7 +119,7 @@ def _answer(record: Record | None, pass_index: int) -> str | None:
     answer = record.answer
     if one_pass is not None and one_pass.answer is not None:
         answer = str(getattr(one_pass.answer, "value", None) or one_pass.answer.__struct_config__.tag)
-    return None if answer is None else answer_text(answer, record.kind)
+    return None if answer is None else graded_answer_text(answer, record)
 
 
 def _output_text(output: Output) -> str:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from snellen.analysis.findings.score_tables import GroupScore, ScoreTable
+from snellen.analysis.samples.graded_answers import graded_answer_text
 from snellen.core.errors import UsageError
 from snellen.core.output import ParsedAnswer
-from snellen.core.place_text import answer_text
 from snellen.core.record import Record
 from snellen.core.summary import Interval
 from snellen.stats.rank_intervals import largest_interval
@@ -106,11 +106,11 @@ def hard_samples(runs: Sequence[RunFolder], group: str, names: Sequence[str], ea
 def _answer_text(record: Record) -> str | None:
     wrong = next((one_pass for one_pass in record.passes if not one_pass.correct), None)
     if wrong is None:
-        return None if record.answer is None else answer_text(record.answer, record.kind)
+        return None if record.answer is None else graded_answer_text(record.answer, record)
     if not isinstance(wrong.answer, ParsedAnswer):
         return None
     value = wrong.answer.value
-    return (wrong.options or record.options).get(value) or answer_text(value, record.kind)
+    return (wrong.options or record.options).get(value) or graded_answer_text(value, record)
 
 
 def extremes(table: ScoreTable, count: int = 3) -> list[Extremes]:

@@ -3,22 +3,18 @@ are, their label, and how the questions ended."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from msgspec import Struct
-
+from snellen.analysis.findings.score_groups import GroupedRecord, ScoreGroups, outcome_shares
 from snellen.core.arrays import np
 from snellen.core.errors import DataError
-from snellen.core.output import OUTCOMES, Outcome
 from snellen.core.place import Places, load_places
 from snellen.core.place_text import number_text
-from snellen.core.sample import Kind
 from snellen.core.summary import Metric
 from snellen.scoring.accuracy import cluster_samples, mean_metric
 from snellen.scoring.places.masks import pixels_of_mask
-from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder
 
 _SIZES = ((32.0**2, "small, below 32² pixels"), (96.0**2, "medium, below 96² pixels"), (float("inf"), "large"))
@@ -38,25 +34,6 @@ _Labels = Iterator[tuple[str, str]]
 """Titles of groupings, each with a label that a question has in it."""
 
 
-class PlaceRecord(Struct, frozen=True, gc=False):
-    """The fields of a record that are grouped."""
-
-    kind: Kind
-    outcome: Outcome
-    score: float | None = None
-    gold: tuple[str, ...] = ()
-    media: tuple[str, ...] = ()
-    unit: str = ""
-
-
-class PlaceGroups(NamedTuple):
-    """The score of each group of a grouping, or with `is_share` the share of questions in it."""
-
-    title: str
-    rows: tuple[tuple[str, Metric], ...]
-    is_share: bool = False
-
-
 class _PlaceGeometry(NamedTuple):
     """A place: area and centre in pixels; of a span length and middle in seconds."""
 
@@ -65,10 +42,10 @@ class _PlaceGeometry(NamedTuple):
     y: float = 0.0
 
 
-def place_groups(run: RunFolder) -> list[PlaceGroups]:
+def place_groups(run: RunFolder) -> list[ScoreGroups]:
     """The groupings of a run's questions with places; empty if it has none. A question with several
     places counts with their mean size, at no position, and in each of their labels."""
-    records = [each for each in run.read_as(PlaceRecord) if each.kind == "place" and each.score is not None]
+    records = [each for each in run.read_as(GroupedRecord) if each.kind == "place" and each.score is not None]
     if not records:
         return []
     clusters = cluster_samples(records)
@@ -79,15 +56,15 @@ def place_groups(run: RunFolder) -> list[PlaceGroups]:
         for title, label in _labels(gold, cuts):
             members[title][label].append(index)
     found = [
-        PlaceGroups(title, tuple(_rows(run.info.headline, title, members[title], records, clusters)))
+        ScoreGroups(title, tuple(_rows(run.info.headline, title, members[title], records, clusters)))
         for title in _TITLES
         if len(members[title]) > 1
     ]
-    return [*found, _outcomes(records)]
+    return [*found, outcome_shares(records)]
 
 
 def _rows(
-    name: str, title: str, of_title: dict[str, list[int]], records: Sequence[PlaceRecord], clusters: Sequence[str]
+    name: str, title: str, of_title: dict[str, list[int]], records: Sequence[GroupedRecord], clusters: Sequence[str]
 ) -> Iterator[tuple[str, Metric]]:
     """The score of each group in a fixed order; of labels those that occur most often."""
     order = [label for label in _ORDERS.get(title, sorted(of_title)) if label in of_title]
@@ -96,16 +73,6 @@ def _rows(
     for label in order:
         scores = [records[index].score or 0.0 for index in of_title[label]]
         yield label, mean_metric(name, scores, [clusters[index] for index in of_title[label]])
-
-
-def _outcomes(records: Sequence[PlaceRecord]) -> PlaceGroups:
-    counts, n = Counter(each.outcome for each in records), len(records)
-    rows = [
-        (outcome, Metric("share", 100 * counts[outcome] / n, counts[outcome], wilson(counts[outcome], n).scale()))
-        for outcome in OUTCOMES
-        if counts[outcome]
-    ]
-    return PlaceGroups("outcome", tuple(rows), is_share=True)
 
 
 def _load_gold(gold: Sequence[str]) -> Places:

@@ -315,9 +315,15 @@ def _error_page(options: Options) -> Document:
 
 
 def _places(options: Options) -> Document:
-    from snellen.report.findings.places import place_failures
+    from snellen.report.findings.score_groups import place_failures
 
     return place_failures(*_runs(options))
+
+
+def _documents(options: Options) -> Document:
+    from snellen.report.findings.score_groups import document_failures
+
+    return document_failures(*_runs(options))
 
 
 def _readers(options: Options) -> Document:
@@ -396,6 +402,11 @@ FINDINGS: Mapping[str, Finding] = {
         ("--at",),
     ),
     "errors": Finding("a page to label why answers are wrong, and a summary of the labels", _errors, _JUDGED),
+    "documents": Finding(
+        "scores of pages, records and long texts by their language, kind of block, length and number of fields, and "
+        "how replies ended",
+        _documents,
+    ),
     "places": Finding("scores of places by their size, position and label, and how replies ended", _places),
     "readers": Finding(
         "precision and recall of the parsing rules on labelled replies, and of the language "

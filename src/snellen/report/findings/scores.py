@@ -66,7 +66,7 @@ def _hard_table(samples: Sequence[HardSample]) -> Table:
 
 
 def _gold_text(sample: HardSample) -> str:
-    from snellen.core.place_text import answer_texts
+    from snellen.core.answer_text import answer_texts
 
     return ", ".join(answer_texts(sample.record.gold, sample.record.kind))
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from snellen.core.answer_text import answer_text, answer_texts
 from snellen.core.output import Drawn, Failure, Generated, Misplaced
-from snellen.core.place_text import answer_text, answer_texts
 from snellen.core.record import Pass, Record
 from snellen.core.request import Text
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
+from snellen.report.elements import element_text
 from snellen.report.notebook import fragments as html
 from snellen.report.page.samples import record_result
-from snellen.report.place_drawing import draw_places, svg_text
+from snellen.report.place_drawing import draw_places
+from snellen.report.side_by_side import DRAWN_KINDS, draw_side_by_side
 
 ReadThumbnail = Callable[[str], bytes | None]
 """Returns an image, by digest, as a JPEG; None if it is not there."""
@@ -36,7 +38,7 @@ def sample_html(record: Record, thumbnail: ReadThumbnail) -> str:
     shown = list(digests)[1:] if places else digests
     images = places + "".join(_image(thumbnail(digest)) for digest in shown)
     question = f'<div style="white-space:pre-wrap">{html.text(record.question)}</div>'
-    body = [head, images, question, _options(record)]
+    body = [head, images, question, _options(record), _side_by_side(record)]
     for index, turn in enumerate(record.passes):
         several = f" {index + 1} of {len(record.passes)}" if len(record.passes) > 1 else ""
         kind = "failure" if isinstance(turn.output, Failure) else "reply"
@@ -60,8 +62,8 @@ def samples_html(records: Sequence[Record], total: int, thumbnail: ReadThumbnail
                 html.cell("".join(_image(thumbnail(digest), 48) for digest in record.media[:3])),
                 html.cell(html.text(shorten(record.question, _MAX_LENGTH))),
                 html.cell(html.text(shorten(reply_text(record.passes[0]) if record.passes else "", _MAX_LENGTH))),
-                html.cell(html.text(_answer(record))),
-                html.cell(html.text(_gold(record))),
+                html.cell(html.text(shorten(_answer(record), _MAX_LENGTH))),
+                html.cell(html.text(shorten(_gold(record), _MAX_LENGTH))),
                 html.cell(_badge(record)),
             ]
         )
@@ -118,9 +120,34 @@ def _places(record: Record, thumbnail: ReadThumbnail) -> str:
     overlap = [f"IoU {drawing.overlap:.2f}"] if drawing.overlap is not None else []
     caption = html.notes([", ".join(["gold: solid and filled", "answer: dashed and crosses", *overlap])])
     if len(drawing.extent) == 1:
-        return f'<div style="max-width:30em">{svg_text(drawing.svg)}</div>{caption}'
+        return f'<div style="max-width:30em">{element_text(drawing.svg)}</div>{caption}'
     jpeg = thumbnail(record.media[0]) if record.media else None
-    return html.covered_image(jpeg, drawing.extent, svg_text(drawing.svg, html.COVER)) + caption
+    return html.covered_image(jpeg, drawing.extent, element_text(drawing.svg, html.COVER)) + caption
+
+
+_DIFFERS = "background:rgba(128,128,128,.22);color:inherit"
+_SIDE_STYLES = {
+    "figure": "margin:.5em 0",
+    "h4": f"margin:0 0 .2em;font-weight:400;{html.DIM}",
+    "pre": _PRE.partition("max-height")[0] + "border:0;padding:0",
+    "sides": "display:flex;flex-wrap:wrap;gap:1em",
+    "tall": f"flex:1 1 20em;max-height:24em;overflow:auto;border-top:1px solid {html.LINE};padding:.3em 0",
+    "table": "border-collapse:collapse;color:inherit;background:none;font-size:inherit;overflow-wrap:anywhere",
+    "tr": f"border-top:1px solid {html.LINE};background:none",
+    "th": "padding:.2em .8em .2em 0;text-align:left;vertical-align:top;background:none",
+    "td": "padding:.2em .8em .2em 0;text-align:left;vertical-align:top;background:none",
+    "differs": f"{_DIFFERS};text-decoration:underline",
+    "wrong": _DIFFERS,
+    "missing": _DIFFERS,
+    "invented": _DIFFERS,
+    "said-in-words": html.DIM,
+}
+
+
+def _side_by_side(record: Record) -> str:
+    """Gold and answer next to each other; empty where a line says as much."""
+    drawing = draw_side_by_side(record) if record.kind in DRAWN_KINDS else None
+    return element_text(drawing, styles=_SIDE_STYLES) if drawing is not None else ""
 
 
 def _answer(record: Record) -> str:
@@ -165,7 +192,8 @@ def _label(name: str) -> str:
 
 
 def _facts(record: Record) -> list[str]:
-    facts = [f"answer: {_answer(record)}; gold: {_gold(record)}"]
+    beside = record.kind in DRAWN_KINDS and draw_side_by_side(record) is not None
+    facts = [] if beside else [f"answer: {_answer(record)}; gold: {_gold(record)}"]
     if record.repeats:
         scores = ", ".join(fmt.NONE if each.score is None else f"{each.score:g}" for each in record.repeats)
         facts.append(f"scores of {len(record.repeats)} draws: {scores}")

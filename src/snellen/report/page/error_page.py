@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from snellen.analysis.samples.error_samples import ERROR_TYPES, FORMAT, MEANINGS, ErrorLabel, ErrorLabels, WrongAnswer
-from snellen.core.place_text import answer_text, answer_texts
+from snellen.core.answer_text import answer_text, answer_texts
 from snellen.report import format as fmt
 from snellen.report.page.embedded import escape_json
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.place_drawing import draw_places
+from snellen.report.side_by_side import DRAWN_KINDS, draw_answers
 
 
 def error_page(errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], labels: ErrorLabels | None = None) -> str:
@@ -38,7 +39,10 @@ def error_page(errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], lab
         models=len({error.run.info.model for error in errors}),
         types=[MEANINGS[name] for name in ERROR_TYPES],
         judged=labels.labeller if labels else "",
-        **page_layout(("page.css", "errors.css"), ("theme.js", "sample.js", "places.js", "lightbox.js", "errors.js")),
+        **page_layout(
+            ("page.css", "beside.css", "errors.css"),
+            ("theme.js", "sample.js", "places.js", "beside.js", "lightbox.js", "errors.js"),
+        ),
     )
 
 
@@ -54,6 +58,7 @@ def _sample_object(error: WrongAnswer, image_urls: Mapping[str, str], label: Err
         "gold": list(answer_texts(error.gold, kind)),
         "answer": None if error.answer is None else answer_text(error.answer, kind),
         "places": draw_places(error.gold, error.answer) if kind == "place" else None,
+        "beside": draw_answers(error.gold, error.answer, kind) if kind in DRAWN_KINDS else None,
         "outcome": fmt.OUTCOME_LABELS[error.record.outcome],
         "reply": error.reply,
         "pictures": [name for name in error.record.media if name in image_urls],

@@ -46,6 +46,7 @@
       options.append(make("li", sample.gold.join(", "), "gold"));
       if (sample.answer !== null) options.append(make("li", sample.answer, "said"));
     }
+    if (sample.beside) options.replaceChildren(besideFigure(sample.beside, make("span", sample.outcome, "soft")));
     details.append(options, make("p", `the reply (${sample.outcome})`, "where"), make("pre", sample.reply || "(empty)"));
     const types = make("fieldset");
     types.append(make("legend", "why it is wrong", "where"));
@@ -73,7 +74,7 @@
       const at = Number(event.key) - 1;
       if (event.target === note || event.ctrlKey || event.metaKey || event.altKey) return;
       if (at >= 0 && at < data.types.length) types.querySelectorAll("input")[at].click();
-      else placeKey(event, item);
+      else answerKey(event, item);
     });
     return item;
   };

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from snellen.analysis.causes.gains import Gain
 
 PAGE_FILE = "report.html"
+_SCRIPTS = ("theme.js", "sample.js", "passes.js", "places.js", "beside.js", "lightbox.js", "report.js")
 MAX_PAGE_BYTES = 15_000_000
 LAYOUT_BYTES = 500_000
 """Bytes kept free for everything except samples and images."""
@@ -56,7 +57,7 @@ class _ReportTally:
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
         self.replies = RuleParseCounts()
         self.answers = AnswerTally()
-        self.has_places = False
+        self.kinds: set[str] = set()
 
     def count(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
@@ -65,7 +66,7 @@ class _ReportTally:
             self.tallies[record_result(record), record.outcome] += 1
             self.replies.add(record)
             self.answers.add(record)
-            self.has_places = self.has_places or record.kind == "place"
+            self.kinds.add(record.kind)
             yield record
 
 
@@ -82,10 +83,10 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     first = overlook.first
     template = template_environment().get_template("report.html")
     page = template.render(
-        **page_layout(("page.css",), ("theme.js", "sample.js", "passes.js", "places.js", "lightbox.js", "report.js")),
+        **page_layout(("page.css", "beside.css"), _SCRIPTS),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         budgets=budget_table(run, report),
-        places=views.place_tables(run) if overlook.has_places else [],
+        answer_groups=views.answer_groups(run, overlook.kinds),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
         gains=gain_context(gains_with_neighbours([run])),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),

@@ -2,11 +2,14 @@
 /* What was asked and answered in one pass of a sample: the prompt as it was sent, the reply, how it
    was read, and what an extractor and judges made of it. */
 
+/** The beginning of a text that is too long for a line of facts; the figure of the sample has all. */
+const beginningOf = (text) => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
+
 /** Views of passes. `picture` and `outcomes` as of `samplesView`; `lists`: facts, verdict, ... */
 const passesView = ({ outcomes, picture, facts, verdict, goldText, valueText }) => {
   const reading = (turn, answer = turn.answer) => {
     if (answer === null || answer === undefined) return null;
-    if (answer.type === "found") return valueText(answer.value, turn.options);
+    if (answer.type === "found") return beginningOf(valueText(answer.value, turn.options));
     return (outcomes[answer.type] || words(answer.type)) + (answer.value ? `: ${answer.value}` : "");
   };
 
@@ -82,7 +85,7 @@ const passesView = ({ outcomes, picture, facts, verdict, goldText, valueText }) 
     ["read as", reading(turn)],
     ["by the rule", turn.answer && turn.answer.rule ? words(turn.answer.rule) : null],
     ["by rules alone", turn.extraction ? reading(turn, turn.by_rules) || "nothing" : null],
-    ["gold", goldText(turn.gold, turn.options)],
+    ["gold", beginningOf(goldText(turn.gold, turn.options))],
     ["credit", turn.credit ? `${Math.round(100 * turn.credit)} %` : null],
   ];
 

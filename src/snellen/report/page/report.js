@@ -104,6 +104,9 @@
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
       event.preventDefault();
       form.elements.text.focus();
+    } else if (!/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName) && !event.ctrlKey && !event.metaKey) {
+      const row = document.activeElement.closest(".sample[open]") ?? (rows.filter((each) => each.open).length === 1 ? rows.find((each) => each.open) : null);
+      if (row && answerKey(event, row)) event.preventDefault();
     }
   });
   apply();

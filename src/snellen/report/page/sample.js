@@ -14,7 +14,7 @@ const make = (tag, attributes = {}, ...children) => {
 };
 
 const words = (name) => name.replaceAll("_", " ");
-const KINDS = { choice: "multiple choice", yes_no: "yes or no", open: "open", place: "place" };
+const KINDS = { choice: "multiple choice", yes_no: "yes or no", open: "open", place: "place", fields: "record" };
 const rounded = (value) => String(Math.round(1e4 * value) / 1e4);
 const RESULTS = { right: "right", partly: "partly right", wrong: "wrong", unscored: "not scored" };
 
@@ -124,12 +124,12 @@ const samplesView = ({ outcomes, picture, columns }) => {
     const groups = Object.entries(sample.groups).map(([name, value]) => [words(name), words(value)]);
     const read = sample.passes.length > 1
       ? sample.passes.map((turn, at) => [`pass ${at + 1}`, `${reading(turn) || "–"} (${passVerdict(turn)[1]})`])
-      : [["answer", sample.answer === null ? outcomes[sample.outcome] : valueText(sample.answer, sample.options)]];
+      : [["answer", sample.answer === null ? outcomes[sample.outcome] : sample.beside ? null : valueText(sample.answer, sample.options)]];
     return facts([
       ["id", sample.id],
       ["position in the data", sample.position === undefined ? null : (sample.position + 1).toLocaleString("en")],
       ...(turns ? [] : read),
-      ["gold", turns ? null : sample.gold.length > 3 ? `${sample.gold.length} accepted answers` : goldText(sample.gold, sample.options) || "none"],
+      ["gold", turns || sample.beside ? null : sample.gold.length > 3 ? `${sample.gold.length} accepted answers` : goldText(sample.gold, sample.options) || "none"],
       ["score", sample.score === null ? "not scored" : rounded(sample.score)],
       ["draws", sample.draws.map((draw) => `${draw.answer === null ? "–" : draw.answer} (${verdictOf(draw)[1]})`).join(", ")],
       ["values", values],
@@ -144,6 +144,7 @@ const samplesView = ({ outcomes, picture, columns }) => {
     make("div", { class: aboutClass(sample) },
       sample.media.length || sample.places ? gallery(sample) : null,
       make("div", {}, choices(sample), about(sample))),
+    sample.beside ? besideFigure(sample.beside, verdict(verdictOf(sample))) : null,
     passes.dialogue(sample) ?? sample.passes.map((turn, at) => passes.pass(turn, at, sample)),
     sample.draws.map((draw, at) => (at ? passes.furtherDraw(draw, at, sample, verdictOf(draw)) : null)));
 

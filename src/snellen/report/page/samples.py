@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from snellen.core.answer_text import READABLE, answer_text, answer_texts
 from snellen.core.output import (
     RETRYABLE,
     Answer,
@@ -25,11 +26,11 @@ from snellen.core.output import (
     Refused,
     outcome_of,
 )
-from snellen.core.place_text import answer_text, answer_texts
 from snellen.core.record import CutReply, Pass, Record, Verdict
 from snellen.core.request import Message, Text
 from snellen.core.sample import Kind
 from snellen.report.place_drawing import draw_places
+from snellen.report.side_by_side import DRAWN_KINDS, draw_side_by_side
 
 MAX_SAMPLES = 500
 
@@ -133,8 +134,8 @@ def describe(record: Record) -> dict[str, Any]:
         "outcome": record.outcome,
         "result": record_result(record),
         "score": record.score,
-        "answer": record.answer if record.kind != "place" else _place_text(record.answer),
-        "gold": list(record.gold if record.kind != "place" else answer_texts(record.gold, "place")),
+        "answer": record.answer if record.kind not in READABLE else _answer_text(record.answer, record.kind),
+        "gold": list(record.gold if record.kind not in READABLE else answer_texts(record.gold, record.kind)),
         "options": record.options,
         "groups": record.groups,
         "media": list(record.media),
@@ -147,7 +148,7 @@ def describe(record: Record) -> dict[str, Any]:
                 "result": record_result(draw),
                 "outcome": draw.outcome,
                 "score": draw.score,
-                "answer": draw.answer if record.kind != "place" else _place_text(draw.answer),
+                "answer": draw.answer if record.kind not in READABLE else _answer_text(draw.answer, record.kind),
                 "failure": draw.failure,
                 "passes": _describe_passes(record, draw.passes),
             }
@@ -156,8 +157,8 @@ def describe(record: Record) -> dict[str, Any]:
     }
 
 
-def _place_text(answer: str | None) -> str | None:
-    return None if answer is None else answer_text(answer, "place")
+def _answer_text(answer: str | None, kind: Kind) -> str | None:
+    return None if answer is None else answer_text(answer, kind)
 
 
 def _describe_remarks(record: Record) -> dict[str, Any]:
@@ -171,6 +172,7 @@ def _describe_remarks(record: Record) -> dict[str, Any]:
         "lacking": record.lacking,
         "holds_verdict": record.holds_verdict,
         "places": draw_places(record.gold, record.answer) if record.kind == "place" else None,
+        "beside": draw_side_by_side(record) if record.kind in DRAWN_KINDS else None,
     }
     described: dict[str, Any] = {name: value for name, value in remarks.items() if value}
     return described if record.position is None else {**described, "position": record.position}
@@ -203,7 +205,7 @@ def _describe_pass(turn: Pass, kind: Kind, options: dict[str, str]) -> dict[str,
         "prompt": describe_prompt(turn),
         "output": _describe_output(turn, options),
         "answer": _describe_answer(turn.answer, kind),
-        "gold": list(turn.gold if kind != "place" else answer_texts(turn.gold, kind)),
+        "gold": list(turn.gold if kind not in READABLE else answer_texts(turn.gold, kind)),
         "correct": turn.correct,
         "credit": turn.credit,
         "options": options,
@@ -310,7 +312,7 @@ def _describe_answer(answer: Answer | None, kind: Kind) -> dict[str, Any] | None
         return None
     described: dict[str, Any] = {"type": type(answer).__struct_config__.tag}
     if isinstance(answer, ParsedAnswer):
-        described["value"] = answer.value if kind != "place" else answer_text(answer.value, kind)
+        described["value"] = answer.value if kind not in READABLE else answer_text(answer.value, kind)
     if isinstance(answer, Misplaced):
         described |= {"type": outcome_of(answer), "value": answer.value}
     if isinstance(answer, ParsedAnswer | NoMatch | Refused | Misplaced):

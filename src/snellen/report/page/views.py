@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.analysis.findings.place_groups import place_groups
+from snellen.analysis.findings.score_groups import ScoreGroups
 from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.run import Report
 from snellen.core.summary import Metric
@@ -123,14 +123,45 @@ def grouping_tables(report: Report) -> list[BarTable]:
     ]
 
 
-def place_tables(run: RunFolder) -> list[BarTable]:
-    """Scores of the questions that ask for places, by what the gold places are like."""
+class GroupSection(NamedTuple):
+    """A section of tables of groups of questions."""
+
+    id: str
+    title: str
+    lead: str
+    tables: list[BarTable]
+
+
+_DOCUMENT_KINDS = frozenset({"fields", "page"})
+
+
+def answer_groups(run: RunFolder, kinds: Iterable[str]) -> list[GroupSection]:
+    """Scores of the questions by what their gold places or documents are like, for runs that ask for
+    these."""
+    sections: list[GroupSection] = []
+    if "place" in kinds:
+        from snellen.analysis.findings.place_groups import place_groups
+
+        lead = (
+            "The score by what the gold places are like. A question with several places counts with their mean size, "
+            "at no position, and in each of their labels."
+        )
+        sections.append(GroupSection("places", "Places", lead, _bar_tables(place_groups(run))))
+    if _DOCUMENT_KINDS.intersection(kinds):
+        from snellen.analysis.findings.document_groups import document_groups
+
+        lead = "The score by what the gold documents are like; of kinds of blocks and of values that of these parts."
+        sections.append(GroupSection("documents", "Documents", lead, _bar_tables(document_groups(run))))
+    return [section for section in sections if section.tables]
+
+
+def _bar_tables(groups: Sequence[ScoreGroups]) -> list[BarTable]:
     return [
         BarTable(
             each.title,
             tuple((fmt.display_name(label) if each.is_share else label, metric) for label, metric in each.rows),
         )
-        for each in place_groups(run)
+        for each in groups
     ]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.analysis.findings.abilities import Ability, HardSample
-from snellen.core.place_text import answer_texts
+from snellen.core.answer_text import answer_texts
 from snellen.report import format as fmt
 from snellen.report.plots.figure import FAINT, GRID, INK, PALETTE, plot_style
 

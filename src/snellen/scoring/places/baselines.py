@@ -10,7 +10,7 @@ from statistics import fmean
 from snellen.core.place import Box, Places, Point, Span, load_places
 from snellen.core.record import Record
 from snellen.core.summary import Metric
-from snellen.scoring.accuracy import CENTRE_PLACE, CHANCE, WHOLE_PICTURE
+from snellen.scoring.accuracy import CENTRE_PLACE, CHANCE, MIDDLE_SPAN, WHOLE_PICTURE, WHOLE_VIDEO
 from snellen.scoring.places.metrics import PlaceMetric, grade_places
 from snellen.scoring.places.overlap import area_of
 
@@ -62,9 +62,12 @@ def baseline_metrics(metric: PlaceMetric, shape: str, records: Sequence[Record])
     extents = [load_places(gold[0]).extent for gold in golds]
     if not golds or not all(extents) or any(record.kind != "place" for record in records):
         return {}
-    answers: dict[str, Callable[[str, Sequence[float]], Places]] = {CENTRE_PLACE: centre_place}
+    is_time = shape == "span"
+    answers: dict[str, Callable[[str, Sequence[float]], Places]] = {
+        MIDDLE_SPAN if is_time else CENTRE_PLACE: centre_place
+    }
     if shape != "point":
-        answers[WHOLE_PICTURE] = whole_picture
+        answers[WHOLE_VIDEO if is_time else WHOLE_PICTURE] = whole_picture
     scores = {
         name: fmean(
             grade_places(metric, answer(shape, extent).text(), gold)

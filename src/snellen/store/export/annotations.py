@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
+from snellen.core.answer_text import answer_text, answer_texts
 from snellen.core.csv_cells import text_cells
-from snellen.core.place_text import answer_text, answer_texts
 from snellen.store.annotations import Annotation, Subject, merge_changes, merge_logs, read_changes
 from snellen.store.runs import RunFolder
 

@@ -44,7 +44,7 @@ class ComparePage {
       listHead: () => make("div", { class: "marks-head", "aria-hidden": "true" }, make("span", {}), make("span", {}, "sample"), make("span", { class: "two" }, this.keys.map((_, side) => make("span", { class: "number" }, String(side + 1))))),
       download: (form) => saveText(`annotations.${form}`, annotationText(this.sides.map((side) => side.annotations), this.names, form)),
       detail: (at) => this.detail(at),
-      key: (event, explorer) => this.key(event, explorer) || placeKey(event, explorer.detail),
+      key: (event, explorer) => this.key(event, explorer) || answerKey(event, explorer.detail),
     };
   }
 

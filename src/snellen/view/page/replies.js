@@ -19,7 +19,7 @@ class ReplyTable {
     return make("div", { class: "body" },
       make("div", { class: view.aboutClass(sample) }, sample.media.length ? view.gallery(sample, false) : null,
         make("div", {}, make("h2", { class: "question" }, sample.question), this.choices(view),
-          view.facts([["gold", view.goldText(sample.gold, sample.options) || "none"], ...groups]))),
+          view.facts([["gold", sample.beside ? null : view.goldText(sample.gold, sample.options) || "none"], ...groups]))),
       this.unlike(),
       Array.from({ length: passes }, (_, nth) => this.pass(nth, passes, boxes)));
   }
@@ -93,7 +93,8 @@ class ReplyTable {
     if (tokens?.length) parts[parts.length - 1] = markedReply(turn.output.text, tokens);
     const verdict = sample.passes.length === 1 && sample.result === "partly" ? view.verdictOf(sample) : view.passVerdict(turn);
     const places = sample.places ? view.gallery({ ...sample, media: sample.media.slice(0, 1) }) : null;
-    return frame(make("div", { class: "whose" }, name, view.verdict(verdict)), places ?? "", ...parts,
+    const beside = sample.beside && turn === sample.passes[0] ? besideFigure(sample.beside, null) : null;
+    return frame(make("div", { class: "whose" }, name, view.verdict(verdict)), places ?? "", beside ?? "", ...parts,
       view.facts([...view.readingFacts(turn).slice(0, 2), ...view.spentFacts(turn)]), ...view.helpers(turn), box?.element ?? "");
   }
 }

@@ -82,7 +82,7 @@ class RunPage {
       overview: () => make("p", { class: "nothing" }, "Choose a sample: click, or press j."),
       download: (form) => saveText(`${this.key}-annotations.${form}`, annotationText([data.annotations], [this.model], form)),
       detail: (row) => this.detail(row),
-      key: (event) => this.noteKey(event) || placeKey(event, this.explorer.detail),
+      key: (event) => this.noteKey(event) || answerKey(event, this.explorer.detail),
     };
   }
 

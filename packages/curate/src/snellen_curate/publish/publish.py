@@ -40,7 +40,15 @@ STEP = "publish"
 VIDEO_FOLDER = "videos"
 PUBLIC = "dev"
 """Names of the two splits if answers are kept back; else all questions are `test`."""
-_KIND_ENDINGS = {"choice": "MCQ", "yes_no": "YN", "multi": "MULTI", "open": "openended"}
+_KIND_ENDINGS = {
+    "choice": "MCQ",
+    "yes_no": "YN",
+    "multi": "MULTI",
+    "open": "openended",
+    "place": "PLACE",
+    "fields": "JSON",
+    "page": "PAGE",
+}
 """Endings of the TSV files of a benchmark of several kinds: VLMEvalKit evaluates one kind per file,
 and knows open questions by `openended` in the name."""
 

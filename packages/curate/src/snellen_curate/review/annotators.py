@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from snellen.data_sets.items import item_kind
 from snellen.stats.agreement import AgreementEstimate, estimate_alpha, estimate_kappa, estimate_raw_agreement
-from snellen_curate.review.edits import DROPPED, answer_choices, answer_value, key_value, same_answer
+from snellen_curate.review.edits import DROPPED, WRITTEN, answer_choices, answer_value, key_value, same_answer
 from snellen_curate.review.entries import ItemReviews, ReviewEntry
 from snellen_curate.review.queue import QueuedItem, ReviewQueue, ReviewSettings
 
@@ -87,7 +87,7 @@ def answer_text(queued: QueuedItem, entry: ReviewEntry) -> str:
         return DROPPED
     # The same open answer in other letters is the same value.
     text = " ".join(entry.answer.casefold().split())
-    return text if item_kind(queued.item) == "open" else entry.answer
+    return text if item_kind(queued.item) in WRITTEN else entry.answer
 
 
 DECISIONS = ("keep", "fix", "drop")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from string import ascii_uppercase
 
+from msgspec import DecodeError
 from msgspec.structs import replace
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import SnellenError, UsageError
+from snellen.core.page import load_page
+from snellen.core.place import load_places
 from snellen.core.sample import Sample
 from snellen.data_sets.items import MULTI, Item, item_kind
 
@@ -28,6 +32,12 @@ def item_fields(item: Item) -> dict[str, str]:
     return {**fields, ANSWER: "\n".join(sample.gold), **groups}
 
 
+WRITTEN = frozenset({"open", "place", "fields", "page"})
+"""Kinds of questions whose answers are written, not chosen."""
+_STORED: Mapping[str, Callable[[str], object]] = {"place": load_places, "fields": json.loads, "page": load_page}
+"""Kinds whose gold answers are JSON, each with what reads it."""
+
+
 def check_changes(item: Item, changes: Mapping[str, str]) -> dict[str, str]:
     """The changes that differ from the item, in its order of fields, stripped.
 
@@ -42,7 +52,7 @@ def check_changes(item: Item, changes: Mapping[str, str]) -> dict[str, str]:
     changed = _without_removed_options(item, merged)
     changed_item = _with_fields(item, changed)
     _check_item(changed_item)
-    if ANSWER in changes and item_kind(item) != "open":
+    if ANSWER in changes and item_kind(item) not in WRITTEN:
         merged[ANSWER] = "\n".join(changed_item.sample.gold)
     different = {name: text for name, text in merged.items() if text != fields.get(name, "")}
     if not different:
@@ -87,7 +97,7 @@ def answer_value(item: Item, text: str) -> str:
     kind = item_kind(item)
     if not cleaned:
         raise UsageError(f"the answer to item {item.id} is empty")
-    if kind == "open":
+    if kind in WRITTEN:
         return cleaned
     choices = answer_choices(item)
     if kind == MULTI:
@@ -107,7 +117,7 @@ def answer_value(item: Item, text: str) -> str:
 def same_answer(item: Item, first: str, second: str) -> bool:
     """Whether two answers, as `answer_value` gives them, are the same: open ones regardless of case
     and blanks, and any line of a key with several accepted answers."""
-    if item_kind(item) != "open":
+    if item_kind(item) not in WRITTEN:
         return first == second
     ours, theirs = ({" ".join(line.casefold().split()) for line in each.split("\n")} for each in (first, second))
     return bool(ours & theirs)
@@ -154,6 +164,8 @@ def _gold(sample: Sample, text: str) -> tuple[str, ...]:
         return (", ".join(sorted(part.strip().upper() for part in text.split(","))),) if text else ()
     if sample.kind == "choice":
         return tuple(line.upper() if line.upper() in sample.options else line for line in lines)
+    if sample.kind in _STORED:
+        return (text.strip(),) if text.strip() else ()
     if sample.kind == "yes_no":
         known = {name.casefold(): name for name in YES_NO}
         return tuple(known.get(line.casefold(), line) for line in lines)
@@ -176,7 +188,21 @@ def _check_item(item: Item) -> None:
         return
     if sample.kind != "open" and len(sample.gold) != 1:
         raise UsageError(f"item {item.id} would have {len(sample.gold)} answers; expected one")
+    _check_stored(item)
     answer_value(item, "\n".join(sample.gold))
+
+
+def _check_stored(item: Item) -> None:
+    """Raises UsageError for a place, a record or a page that could not be read as a gold answer."""
+    sample = item.sample
+    if sample.kind not in _STORED:
+        return
+    try:
+        _STORED[sample.kind](sample.gold[0])
+    except (ValueError, DecodeError, SnellenError) as error:
+        raise UsageError(
+            f"the answer of item {item.id} is no {sample.kind} as it is stored: {error}; change the JSON of its answer"
+        ) from error
 
 
 def _list_of(names: Mapping[str, str]) -> str:

@@ -24,7 +24,7 @@ from snellen_curate.statistics.media_facts import ImageFacts, StoredVideo, read_
 from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, ChoiceTexts, choice_texts, sorted_order
 from snellen_curate.statistics.words import count_words, is_unspaced, split_terms
 
-KINDS = ("choice", "multi", "yes_no", "open")
+KINDS = ("choice", "multi", "yes_no", "open", "place", "fields", "page")
 """Kinds of questions; their index is their code."""
 SOURCE_COLUMN = "source"
 MAX_LABELS = 10_000

@@ -17,7 +17,15 @@ from snellen_curate.statistics.results import DatasetStatistics, Distribution, G
 from snellen_curate.statistics.shortcuts import ShortcutTest
 from snellen_curate.statistics.text_probe import ALL
 
-KIND_NAMES = {"choice": "multiple choice", "multi": "several right", "yes_no": "yes or no", "open": "open"}
+KIND_NAMES = {
+    "choice": "multiple choice",
+    "multi": "several right",
+    "yes_no": "yes or no",
+    "open": "open",
+    "place": "place",
+    "fields": "record",
+    "page": "page",
+}
 _DISTRIBUTION_COLUMNS = (
     Column("of"),
     Column("n", "count"),

@@ -50,7 +50,7 @@ const optionImage = (item, label) => {
 
 /** The options with the key marked; nothing to choose. */
 const optionsView = (item) => {
-  if (item.kind === "open" || item.kind === "yes_no") return make("p", { class: "key-line" }, "Key: ", make("b", {}, item.gold.join(" or ") || "none"));
+  if (["open", "yes_no", "place", "fields", "page"].includes(item.kind)) return make("p", { class: "key-line" }, "Key: ", make("b", {}, item.gold.join(" or ") || "none"));
   const right = item.gold.flatMap((text) => (item.kind === "multi" ? text.split(",").map((part) => part.trim()) : [text]));
   const unknown = right.filter((label) => !item.choices.some(([each]) => each === label));
   return make("div", {},
