@@ -452,3 +452,63 @@ def test_points_are_asked_for_in_polygons(tmp_path: Path) -> None:
     assert load_places(sample.gold[0]).polygons == ((Point(0, 0), Point(50, 0), Point(50, 50)),)
     assert [record.score for record in answered(benchmark, "[0.4, 0.1]")] == [1]
     check_golds(benchmark, benchmark.open())
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        ("x1,y1,x2,y2", (10, 20, 60, 70)),
+        ("xmin,ymin,xmax,ymax", (10, 20, 60, 70)),
+        ("left,top,right,bottom", (10, 20, 60, 70)),
+        ("x,y,w,h", (10, 20, 50, 50)),
+        ("X_Min,Y_Min,X_Max,Y_Max", (10, 20, 60, 70)),
+    ],
+)
+def test_four_columns_are_a_box(tmp_path: Path, names: str, numbers: tuple[int, ...]) -> None:
+    rows: Rows = [
+        {"question": "Where?", "width": 100, "height": 200, **dict(zip(names.split(","), numbers, strict=True))}
+    ]
+    benchmark = open_benchmark(written(tmp_path / "x.csv", rows))
+    (sample,) = samples_of(benchmark)
+    assert load_places(sample.gold[0]).boxes == (Box(10, 20, 60, 70),)
+    assert (benchmark.headline, sample.extent, sample.metadata) == ("iou@0.5", (100, 200), {})
+
+
+def test_width_and_height_beside_x_and_y_are_those_of_the_box(tmp_path: Path) -> None:
+    Image.new("RGB", (100, 200)).save(tmp_path / "p.png")
+    rows: Rows = [{"question": "Where?", "image_path": "p.png", "x": 10, "y": 20, "width": 50, "height": 50}]
+    (sample,) = samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+    assert (load_places(sample.gold[0]).boxes, sample.extent) == ((Box(10, 20, 60, 70),), (100, 200))
+
+
+def test_four_columns_beside_an_answer_are_kept(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Which?", "A": "cat", "B": "dog", "answer": "A", "x": 1, "y": 2, "w": 3, "h": 4}]
+    (sample,) = samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+    assert (sample.kind, sample.metadata) == ("choice", {"x": "1", "y": "2", "w": "3", "h": "4"})
+
+
+def test_a_column_without_a_number_of_the_box_is_named(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Where?", "x": 1, "y": 2, "w": "wide", "h": 4, "width": 9, "height": 9}]
+    with pytest.raises(DataError, match=r"x '1', y '2', w 'wide', h '4'\" is no box"):
+        samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+
+
+def test_a_label_beside_a_box_is_named_with_it(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "label": "cat"}, {**BOXES[1], "bbox": "[[0, 0, 50, 100], [0, 0, 9, 9]]", "label": "dog"}]
+    benchmark = open_benchmark(written(tmp_path / "x.csv", rows), Variant(options={"coordinates": "pixels"}))
+    one, two = samples_of(benchmark)
+    assert (one.kind, load_places(one.gold[0]).labels) == ("place", ("cat",))
+    assert load_places(two.gold[0]).labels == ("dog", "dog")
+    records = answered(benchmark, '[{"bbox_2d": [10, 20, 60, 70], "label": "fox"}]', '{"dog": [0, 0, 50, 100]}')
+    assert [record.score for record in records] == [0, pytest.approx(2 / 3)]
+    # As the gold answer it is named so.
+    named = open_benchmark(written(tmp_path / "y.csv", rows), Variant(columns={"gold": "label"}))
+    assert samples_of(named)[0].kind == "open"
+    choice: Rows = [{**BOXES[0], "label": "A", "A": "cat", "B": "dog"}]
+    assert samples_of(open_benchmark(written(tmp_path / "z.csv", choice)))[0].kind == "choice"
+
+
+def test_labels_that_are_no_list_are_refused(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "labels": "[cat"}]
+    with pytest.raises(DataError, match=r"row 1: column bbox: '\[cat' in labels is no list of labels"):
+        samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))

@@ -52,6 +52,15 @@ def box_iou(one: Sequence[float], other: Sequence[float]) -> float:
     return shared / (areas - shared)
 
 
+def share_inside(box: Sequence[float], region: Sequence[float]) -> float:
+    """The share of a box that lies in a region, 0..1: COCO's overlap with a crowd
+    (https://github.com/cocodataset/cocoapi, `maskApi`, `bbIou`)."""
+    width = min(box[2], region[2]) - max(box[0], region[0])
+    height = min(box[3], region[3]) - max(box[1], region[1])
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    return width * height / area if width > 0 and height > 0 and area > 0 else 0.0
+
+
 class Span(NamedTuple):
     """A span of time in seconds."""
 
@@ -95,6 +104,11 @@ class Places(Struct, frozen=True, gc=False, omit_defaults=True):
     extent: tuple[float, ...] = ()
     """What the places are in: width and height of the picture in pixels, or the duration of the video
     in seconds; empty if unknown."""
+    crowds: tuple[Box, ...] = ()
+    """Of a gold answer: regions of many objects that are not marked one by one (COCO's `iscrowd`). A box
+    of a reply within one is neither right nor wrong."""
+    crowd_labels: tuple[str, ...] = ()
+    """A label for each of them, in their order; empty if there are none."""
 
     def text(self) -> str:
         """The places as JSON, the form of gold and parsed answers."""

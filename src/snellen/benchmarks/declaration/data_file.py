@@ -38,7 +38,7 @@ from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
 
-VERSION = "5"
+VERSION = "6"
 SCORE = "score"
 """Name of the mean over questions of which some ask for places and others do not."""
 

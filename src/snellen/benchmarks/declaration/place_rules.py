@@ -27,6 +27,7 @@ from snellen.core.benchmark import COORDINATES
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.place import PlaceShape, all_spaces, parse_space
 from snellen.data.columns import PLACE_COLUMNS
+from snellen.data.tables.coco import CROWD_COLUMN
 
 ReplyShape = Literal["box", "point", "span"]
 SIZE_COLUMNS = ("width", "height")
@@ -102,7 +103,7 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The columns that may say something of a place."""
         usual = (DURATION,) if self.shape == "span" else (*SIZE_COLUMNS, *SIZE_LISTS)
         gold = () if self.gold else PLACE_COLUMNS[self.shape_of_gold]
-        labels = (self.labels,) if self.labelled else ()
+        labels = (self.labels, CROWD_COLUMN) if self.labelled else ()
         return frozenset(name.lower() for name in (*self.named_columns(), *(self.extent or usual), *gold, *labels))
 
     def named_columns(self) -> Sequence[str]:

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline
 from snellen.benchmarks.declaration.described import named_function
-from snellen.benchmarks.declaration.place_golds import check_masks, mask_of_picture, read_places
+from snellen.benchmarks.declaration.place_golds import check_masks, count_places, mask_of_picture, read_places
 from snellen.benchmarks.declaration.place_rules import DURATION, SIZE_COLUMNS, SIZE_LISTS, PlaceRules
 from snellen.benchmarks.protocol.flows import GradeFunction, PlaceParser, PlaceScoring
 from snellen.benchmarks.protocol.other_spaces import other_space_notice
@@ -24,6 +24,7 @@ from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.columns import PLACE_COLUMNS, gold_column
+from snellen.data.tables.coco import CROWD_COLUMN
 from snellen.extract.places.read import parse_places
 from snellen.prompts.places import place_instruction
 from snellen.scoring.accuracy import FailurePolicy, counted_score
@@ -153,11 +154,16 @@ def add_gold(rules: PlaceRules, sample: Sample, row: Row) -> Sample:
         return structs.replace(sample, gold=())
     shape = rules.gold_shapes.get(row.cells.get(rules.shape_column.lower(), ""), rules.shape_of_gold)
     try:
-        gold = read_places(row.cells[column], shape, parse_space(rules.gold_space), sample.extent, _labels(rules, row))
+        space = parse_space(rules.gold_space)
+        labels = _labels(rules, row, count_places(row.cells[column], shape))
+        gold = read_places(row.cells[column], shape, space, sample.extent, labels)
+        if shape == "box" and CROWD_COLUMN in row.cells:
+            crowd = read_places(row.cells[CROWD_COLUMN], shape, space, sample.extent)
+            gold = structs.replace(gold, crowds=crowd.boxes, crowd_labels=crowd.labels)
     except DataError as error:
         raise DataError(f"column {column}: {error}") from error
     if not rules.labelled:
-        gold = structs.replace(gold, labels=())
+        gold = structs.replace(gold, labels=(), crowd_labels=())
     elif not gold.labels and len(gold):
         raise DataError(f"column {column}: its places have no labels; expected a column {rules.labels}")
     if not sample.extent and gold.masks:
@@ -174,12 +180,19 @@ def _gold_column(rules: PlaceRules, row: Row) -> str | None:
     return next((name for name in usual if name in row.cells), None) or gold_column(row.cells)
 
 
-def _labels(rules: PlaceRules, row: Row) -> tuple[str, ...]:
+def _labels(rules: PlaceRules, row: Row, places: int | None) -> tuple[str, ...]:
+    """The labels of a row's places; one that is no list is that of all of them."""
     cell = row.cells.get(rules.labels.lower(), "").strip()
     if not cell or not rules.labelled:
         return ()
-    value = parse_json_or_literal(cell) if cell.startswith("[") else [cell]
-    return tuple(str(label) for label in value)
+    if not cell.startswith("["):
+        return (cell,) * (1 if places is None else places)
+    try:
+        return tuple(str(label) for label in parse_json_or_literal(cell))
+    except ValueError as error:
+        raise DataError(
+            f'{cell[:60]!r} in {rules.labels} is no list of labels; expected one such as ["cat"]'
+        ) from error
 
 
 def _extent(rules: PlaceRules, row: Row, media: Sequence[Any]) -> tuple[float, ...]:
