@@ -512,3 +512,28 @@ def test_labels_that_are_no_list_are_refused(tmp_path: Path) -> None:
     rows: Rows = [{**BOXES[0], "labels": "[cat"}]
     with pytest.raises(DataError, match=r"row 1: column bbox: '\[cat' in labels is no list of labels"):
         samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+
+
+def test_options_stand_behind_the_file_that_holds_the_replies(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "prediction": "[100, 100, 600, 350]"}, {**BOXES[1], "prediction": "[0, 0, 500, 500]"}]
+    path = written(tmp_path / "replies.csv", rows)
+    scored = score(f"{path}:coordinates=thousandths")
+    assert (scored.run.model, scored.summary.headline.value) == ("replies.csv", 100)
+    assert score(f"{path}:coordinates=thousandths", path).summary.headline.value == 100
+    assert score(path).summary.headline.value == 0
+    with pytest.raises(UsageError, match="replies has no option 'colour'"):
+        score(f"{path}:colour=red")
+
+
+def test_data_without_places_are_refused_in_place_of_published_ones(tmp_path: Path) -> None:
+    path = written(tmp_path / "boxes.csv", [{**row, "prediction": "[0, 0, 1, 1]"} for row in BOXES])
+    for ask in (
+        lambda: evaluate("random", "refcoco", variant=Variant(data=path), html=False, out=tmp_path / "runs"),
+        lambda: score("refcoco", path, data=path),
+    ):
+        with pytest.raises(DataError, match=r"no row has a gold place where refcoco reads it \(its columns are id,"):
+            ask()
+    asked = evaluate(
+        "random", "refcoco", variant=Variant(data=path), html=False, out=tmp_path / "runs", require_answers=False
+    )
+    assert asked.runs[0].summary.headline.value is None
