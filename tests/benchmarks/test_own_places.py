@@ -392,9 +392,10 @@ def test_rows_in_memory_name_what_they_ask_for(tmp_path: Path) -> None:
     (result,) = evaluate("frequent", Data(rows, "mine", kind="box"), out=tmp_path, store=tmp_path / "store")
     assert (result.summary.headline.name, result.summary.headline.value) == ("iou@0.5", 100)
     with pytest.raises(
-        UsageError, match="expected one of 'choice', 'yes_no', 'open', 'fields', 'box', 'point', 'span'"
+        UsageError,
+        match="expected one of 'choice', 'yes_no', 'open', 'fields', 'box', 'point', 'polygon', 'mask', 'span'",
     ):
-        Data(rows, "mine", kind="mask")  # type: ignore[arg-type]
+        Data(rows, "mine", kind="circle")  # type: ignore[arg-type]
 
 
 def test_columns_of_places_may_have_other_names(tmp_path: Path) -> None:
@@ -537,3 +538,39 @@ def test_data_without_places_are_refused_in_place_of_published_ones(tmp_path: Pa
         "random", "refcoco", variant=Variant(data=path), html=False, out=tmp_path / "runs", require_answers=False
     )
     assert asked.runs[0].summary.headline.value is None
+
+
+@pytest.mark.parametrize("shape", ["polygon", "mask"])
+def test_polygons_and_masks_are_asked_for(tmp_path: Path, shape: str) -> None:
+    runs = '{"size": [4, 8], "counts": [16, 16]}'
+    gold = {"mask": runs} if shape == "mask" else {"polygon": "[4,0, 8,0, 8,4, 4,4]"}
+    rows: Rows = [{"question": "Where?", "type": shape, **gold, "width": 8, "height": 4}]
+    benchmark = open_benchmark(written(tmp_path / "p.csv", rows), Variant(options={"coordinates": "pixels"}))
+    assert benchmark.headline == "iou"
+    (sample,) = samples_of(benchmark)
+    prompt = next(benchmark.flow(sample)).text()
+    assert "as [[x1, y1], [x2, y2], [x3, y3], ...]" in prompt or "as COCO's run lengths" in prompt
+    for reply, expected in (
+        (runs, 1),
+        ("[[4, 0], [8, 0], [8, 4], [4, 4]]", 1),
+        ("[[0, 0], [8, 0], [8, 4], [0, 4]]", 0.5),
+    ):
+        assert [record.score for record in answered(benchmark, reply)] == [expected]
+    (record,) = answered(benchmark, "[4, 0, 8, 4]")
+    assert record.outcome == "malformed_place"
+    check_golds(benchmark, benchmark.open())
+    for model in ("random", "frequent"):
+        (result,) = evaluate(model, str(tmp_path / "p.csv"), html=False, out=tmp_path / model).runs
+        assert result.summary.outcomes.get("answered") == 1, (model, result.summary.outcomes)
+        assert result.summary.metrics["whole_picture"].value == 50
+
+
+def test_the_iou_of_all_pixels_together(tmp_path: Path) -> None:
+    rows: Rows = [
+        {"question": "Where?", "mask": '{"size": [4, 8], "counts": [16, 16]}', "width": 8, "height": 4},
+        {"question": "Where?", "mask": '{"size": [2, 2], "counts": [0, 4]}', "width": 2, "height": 2},
+    ]
+    place = 'shape = "mask"\ncoordinates = "pixels"\nbeside = ["iou_micro"]'
+    benchmark = open_benchmark(described(tmp_path, place, rows))
+    summary = final_summary(benchmark, answered(benchmark, "[[0,0],[8,0],[8,4],[0,4]]", "[[9,9],[9,9],[9,9]]"))
+    assert (summary.headline.value, summary.metrics["iou_micro"].value) == (25, pytest.approx(100 * 16 / 36))

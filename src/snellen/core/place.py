@@ -32,6 +32,12 @@ class Box(NamedTuple):
     def centre(self) -> Point:
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
 
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """Its corners, clockwise from the upper left one."""
+        left, top, right, bottom = self
+        return Point(left, top), Point(right, top), Point(right, bottom), Point(left, bottom)
+
 
 class Point(NamedTuple):
     """A position, from the left and upper edge."""
@@ -115,7 +121,7 @@ class Places(Struct, frozen=True, gc=False, omit_defaults=True):
         return msgspec.json.encode(self).decode()
 
     def __len__(self) -> int:
-        return sum(map(len, (self.boxes, self.points, self.polygons, self.masks, self.spans)))
+        return sum(map(len, _shapes(self)))
 
 
 def load_places(text: str) -> Places:
@@ -228,24 +234,29 @@ def parse_space(name: str) -> Space:
 
 def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
     """The places as a reply in a coordinate space: JSON of one place, of a list of places, or of
-    objects with labels; a point stands for a mask. Numbers are `exact`, or have as many digits as
+    objects with labels; a mask by its run lengths. Numbers are `exact`, or have as many digits as
     models write in the space. Raises DataError if the space needs a size that is unknown."""
     extent = places.extent
     written: list[object] = [space.write_box(box, extent, extent) for box in places.boxes]
     written += [space.write_point(point, extent, extent) for point in places.points]
     written += [[space.write_point(point, extent, extent) for point in polygon] for polygon in places.polygons]
-    written += [
-        space.write_point(_point_in_mask(mask), extent, extent) for mask in places.masks if any(mask.runs[1::2])
-    ]
+    written += [{"size": (mask.height, mask.width), "counts": mask.runs} for mask in places.masks]
     written += places.spans
     if not exact:
         digits = 1 if places.spans else _DIGITS.get(space.unit, 0)
         written = [_round_numbers(place, digits) for place in written]
     if places.labels:
-        key = "point_2d" if places.points else "bbox_2d"
+        key = next(key for key, held in zip(_KEYS, _shapes(places), strict=True) if held)
         written = [{key: place, "label": label} for place, label in zip(written, places.labels, strict=True)]
     alone = len(written) == 1 and not places.labels
     return msgspec.json.encode(written[0] if alone else written).decode()
+
+
+_KEYS = ("bbox_2d", "point_2d", "polygon", "mask", "span")
+
+
+def _shapes(places: Places) -> tuple[Sequence[object], ...]:
+    return places.boxes, places.points, places.polygons, places.masks, places.spans
 
 
 def _point_in_mask(mask: Mask) -> Point:

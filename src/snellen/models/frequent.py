@@ -105,9 +105,9 @@ def _median_places(members: Sequence[Sample]) -> dict[str, str]:
     if not fractions:
         return {}
     middle = [median(edge) for edge in zip(*fractions, strict=True)]
-    return {
-        one.id: one.written_gold(_place_of(middle, one.extent).text(), exact=False) for one in members if one.extent
-    }
+    is_region = any(places.polygons or places.masks for places in gold) and not members[0].asks_points
+    answers = {one.id: _place_of(middle, one.extent, is_region) for one in members if one.extent}
+    return {one.id: one.written_gold(answers[one.id].text(), exact=False) for one in members if one.extent}
 
 
 def _fractions(places: Places) -> list[float]:
@@ -122,15 +122,17 @@ def _fractions(places: Places) -> list[float]:
     return [edge / side for edge, side in zip(edges, cycle(places.extent), strict=False)]
 
 
-def _place_of(fractions: Sequence[float], extent: Sequence[float]) -> Places:
-    """The place with these edges in a picture or a video of a size."""
+def _place_of(fractions: Sequence[float], extent: Sequence[float], is_region: bool) -> Places:
+    """The place with these edges in a picture or a video of a size; a box as a polygon where regions are
+    asked for."""
     edges = [fraction * side for fraction, side in zip(fractions, cycle(extent), strict=False)]
     size = tuple(extent)
     if len(size) == 1:
         return Places(spans=(Span(*edges),), extent=size)
-    return (
-        Places(points=(Point(*edges),), extent=size) if len(edges) == 2 else Places(boxes=(Box(*edges),), extent=size)
-    )
+    if len(edges) == 2:
+        return Places(points=(Point(*edges),), extent=size)
+    box = Box(*edges)
+    return Places(polygons=(box.corners,), extent=size) if is_region else Places(boxes=(box,), extent=size)
 
 
 def open_frequent(name: str, options: Mapping[str, str]) -> Frequent:

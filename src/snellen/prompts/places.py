@@ -26,8 +26,21 @@ _UNITS = {
     "thousandths": "x and y run from 0 to 1000 over the picture's width and height",
     "bins": "x and y run from 0 to 1023 over the picture's width and height",
 }
-_NAMES: dict[PlaceShape, str] = {"box": "the bounding box", "point": "the point", "span": "the span of time"}
-_PLURALS: dict[PlaceShape, str] = {"box": "bounding boxes", "point": "points", "span": "spans of time"}
+_NAMES: dict[PlaceShape, str] = {
+    "box": "the bounding box",
+    "point": "the point",
+    "polygon": "the polygon of its outline",
+    "mask": "the mask of its pixels",
+    "span": "the span of time",
+}
+_PLURALS: dict[PlaceShape, str] = {
+    "box": "bounding boxes",
+    "point": "points",
+    "polygon": "polygons of their outlines",
+    "mask": "masks of their pixels",
+    "span": "spans of time",
+}
+_KEYS: dict[PlaceShape, str] = {"box": "bbox_2d", "point": "point_2d", "polygon": "polygon", "mask": "mask"}
 
 
 def describe_space(coordinates: str) -> str:
@@ -48,11 +61,14 @@ def place_instruction(
         space = parse_space(coordinates)
         names = _NUMBERS[space.form, space.order] if shape == "box" else tuple(space.order)
         form = f"[{', '.join(names)}]"
+        if shape in ("polygon", "mask"):
+            form = f"[{', '.join(f'[{names[0]}{corner}, {names[1]}{corner}]' for corner in (1, 2, 3))}, ...]"
+        if shape == "mask":
+            form = f'COCO\'s run lengths {{"size": [height, width], "counts": ...}} or a polygon {form}'
         explained = f"{_FORMS[space.form] if shape == 'box' else ''}; {describe_space(coordinates)}"
     if count == 1:
         return f"Answer with {_NAMES[shape]} alone, as {form}{explained}."
     if labels and shape != "span":
-        key = "bbox_2d" if shape == "box" else "point_2d"
-        form = f'{{"{key}": {form}, "label": "..."}}'
+        form = f'{{"{_KEYS[shape]}": {form}, "label": "..."}}'
     asked, none = ("all", ", or [] if there are none") if count is None else (f"the {count}", "")
     return f"Answer with {asked} {_PLURALS[shape]} alone, as a JSON list [{form}, ...]{none}{explained}."

@@ -1,6 +1,6 @@
 """Rows of a user's own table that ask for places.
 
-A row does if its column `type` says `box`, `point` or `span`; or if it has no gold answer but a
+A row does if its column `type` says `box`, `point`, `polygon`, `mask` or `span`; or if it has no gold answer but a
 filled column of gold places: `bbox`, `point`, `polygon`, `mask` or `span`, or four columns with the
 numbers of a box (`BOX_NUMBERS`). A column `label` beside boxes or points is no gold answer, but what
 a reply is to name with them. All such rows of a table ask for places of one shape.
@@ -147,7 +147,7 @@ def _shape_of(row: Row) -> ReplyShape | None:
     is_label = answer in _LABELS and held is not None and held[1] in ("box", "point") and "A" not in row.cells
     if held is None or (answer is not None and not is_label):
         return None
-    return _TYPES.get(held[1], "point")
+    return held[1] if held[1] in ("box", "span") else "point"
 
 
 def _gold_cell(row: Row, held: tuple[str, PlaceShape] | None) -> str:

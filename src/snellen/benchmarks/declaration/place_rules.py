@@ -1,7 +1,7 @@
 """Benchmarks that ask for places: what they declare, and how they are asked and scored.
 
     [place]
-    shape = "box"                     # what a reply names: box, point or span
+    shape = "box"                     # what a reply names: box, point, polygon, mask or span
     count = 1                         # how many; 0: any number
     metric = "iou@0.5"                # the headline (scoring.places.metrics, .run_metrics)
     beside = ["iou"]
@@ -29,11 +29,17 @@ from snellen.core.place import PlaceShape, all_spaces, parse_space
 from snellen.data.columns import PLACE_COLUMNS
 from snellen.data.tables.coco import CROWD_COLUMN
 
-ReplyShape = Literal["box", "point", "span"]
+ReplyShape = Literal["box", "point", "polygon", "mask", "span"]
 SIZE_COLUMNS = ("width", "height")
 SIZE_LISTS = ("img_size", "image_size")
 DURATION = "duration"
-_METRICS: Mapping[ReplyShape, str] = {"box": "iou@0.5", "point": "inside", "span": "iou"}
+_METRICS: Mapping[ReplyShape, str] = {
+    "box": "iou@0.5",
+    "point": "inside",
+    "polygon": "iou",
+    "mask": "iou",
+    "span": "iou",
+}
 
 
 class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,8 +51,8 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many places are asked for; 0: any number."""
     metric: str = ""
     """The headline: a name of `scoring.places.metrics`, whose mean it is, or of
-    `scoring.places.run_metrics`. Empty: `iou@0.5` of boxes, `iou` of spans, of points `inside`,
-    or `closeness` where the gold is a point, too."""
+    `scoring.places.run_metrics`. Empty: `iou@0.5` of boxes, `iou` of polygons, masks and spans, of points
+    `inside`, or `closeness` where the gold is a point, too."""
     beside: tuple[str, ...] = ()
     """Further metrics, of the same names."""
     over: str = ""
@@ -85,7 +91,7 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def headline(self) -> str:
         """Name of the metric that leads."""
-        usual = "closeness" if self.shape == self.shape_of_gold == "point" else _METRICS[self.shape]
+        usual = "closeness" if self.shape == self.shape_of_gold == "point" else _METRICS.get(self.shape, "iou")
         return self.metric or usual
 
     @property

@@ -93,7 +93,7 @@ def summarise_places(
     summary = plain(records)
     if summary.headline.value is None:
         return summary
-    if coordinates:
+    if coordinates and rules.shape in ("box", "point"):
         others = other_space_notice(records, coordinates, rules.shape, several=rules.count != 1)
         summary = structs.replace(summary, notices=(*summary.notices, *others))
     names = [name for name in rules.beside if is_run_metric(name)]

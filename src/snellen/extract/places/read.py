@@ -228,7 +228,7 @@ def _to_places(kept: Sequence[_ReadPlace], question: _PlaceQuestion) -> Places:
     return Places(
         boxes=tuple(one for one in read if isinstance(one, Box)),
         points=tuple(one for one in read if isinstance(one, Point)),
-        polygons=tuple(one for one in read if type(one) is tuple),
+        polygons=tuple(one for one in read if one and not isinstance(one, Box | Point | Span | Mask)),
         masks=tuple(one for one in read if isinstance(one, Mask)),
         spans=tuple(one for one in read if isinstance(one, Span)),
         labels=labels if any(labels) else (),

@@ -76,7 +76,7 @@ def _find_grids(text: str) -> Iterator[WrittenPlace]:
         yield WrittenPlace((), *match.span(), "grid of labels", label=label, grid=tuple(rows) if whole else ())
 
 
-def _join_pairs(text: str, found: list[WrittenPlace], between: re.Pattern) -> Iterator[WrittenPlace]:
+def _join_pairs(text: str, found: list[WrittenPlace], between: re.Pattern[str]) -> Iterator[WrittenPlace]:
     """The places, pairs that stand in one list as the corners of one polygon."""
     joined: WrittenPlace | None = None
     for one in found:
