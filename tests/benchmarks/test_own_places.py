@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from tests.data.made_videos import write_video
 
 from snellen import Data
 from snellen.api import evaluate, score
@@ -574,3 +575,77 @@ def test_the_iou_of_all_pixels_together(tmp_path: Path) -> None:
     benchmark = open_benchmark(described(tmp_path, place, rows))
     summary = final_summary(benchmark, answered(benchmark, "[[0,0],[8,0],[8,4],[0,4]]", "[[9,9],[9,9],[9,9]]"))
     assert (summary.headline.value, summary.metrics["iou_micro"].value) == (25, pytest.approx(100 * 16 / 36))
+
+
+SPAN: Rows = [{"question": "When?", "span": "[5, 10]", "duration": 20, "fps": 29.97}]
+
+
+@pytest.mark.parametrize(
+    ("unit", "reply", "line"),
+    [
+        ("seconds", "5 to 10 s", "times are in seconds"),
+        ("frames", "frames 149.85 to 299.7", "times are in frames of the video, counted from 0"),
+        ("percent", "[25, 50]", "times are in percent of the video's length"),
+    ],
+)
+def test_spans_in_units_of_time(tmp_path: Path, unit: str, reply: str, line: str) -> None:
+    path = written(tmp_path / "spans.csv", SPAN)
+    benchmark = open_benchmark(path, Variant(options={"time_unit": unit}))
+    assert benchmark.parameters.get("time_unit", "seconds") == unit
+    (sample,) = samples_of(benchmark)
+    assert line in next(benchmark.flow(sample)).text()
+    assert [record.score for record in answered(benchmark, reply)] == [1]
+    # The way back is exact.
+    (record,) = answered(benchmark, sample.written_gold(sample.gold[0]))
+    assert load_places(record.answer or "").spans[0] == pytest.approx((5, 10), abs=1e-9)
+    check_golds(benchmark, benchmark.open())
+    for model in ("random", "frequent"):
+        (run,) = evaluate(model, f"{path}:time_unit={unit}", html=False, out=tmp_path / model).runs
+        assert run.summary.outcomes.get("answered") == 1
+        assert run.summary.metrics["whole_picture"].value == 25
+
+
+@pytest.mark.parametrize(
+    ("unit", "reply", "problem"),
+    [
+        ("seconds", "frames 5 to 10", "other_space"),
+        ("frames", "5 to 10 seconds", "other_space"),
+        ("frames", "0:05 to 0:10", "other_space"),
+        ("percent", "5 to 10 seconds", "other_space"),
+        ("frames", "[300, 150]", "malformed_place"),
+        ("frames", "[150, 900]", "outside"),
+        ("percent", "[25, 150]", "outside"),
+    ],
+)
+def test_spans_in_another_unit_are_named(tmp_path: Path, unit: str, reply: str, problem: str) -> None:
+    benchmark = open_benchmark(written(tmp_path / "spans.csv", SPAN), Variant(options={"time_unit": unit}))
+    assert [record.outcome for record in answered(benchmark, reply)] == [problem]
+
+
+def test_frames_without_a_rate_and_percent_without_a_length_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "spans.csv", [{"question": "When?", "span": "[5, 10]"}])
+    for unit, lacks in (("frames", "a column fps, or the video's file"), ("percent", "a column duration in seconds")):
+        with pytest.raises(DataError, match=lacks):
+            evaluate("random", f"{path}:time_unit={unit}", html=False, out=tmp_path / unit)
+
+
+def test_the_rate_of_frames_is_that_of_the_file(tmp_path: Path) -> None:
+    write_video(tmp_path / "v.mp4", frames=50, fps=25)
+    rows: Rows = [{"question": "When?", "span": "[0.4, 1.2]", "duration": 2, "video": "v.mp4"}]
+    benchmark = open_benchmark(written(tmp_path / "spans.csv", rows), Variant(options={"time_unit": "frames"}))
+    (sample,) = samples_of(benchmark)
+    assert sample.fps == 25
+    assert [record.score for record in answered(benchmark, "[10, 30]")] == [1]
+
+
+def test_average_precision_says_what_stands_for_confidences(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.csv", [{**row, "label": "cat"} for row in BOXES])
+    benchmark = open_benchmark(path, Variant(options={"coordinates": "pixels"}))
+    bare = '{"bbox_2d": [10, 20, 60, 70], "label": "cat"}'
+    summary = final_summary(benchmark, answered(benchmark, bare, "[]"))
+    (notice,) = (notice for notice in summary.notices if "confidence" in notice)
+    assert notice.startswith("map, ap@0.5: 1 of 1 replies state no confidence of each box; their boxes have 1")
+    sure = '{"bbox_2d": [10, 20, 60, 70], "label": "cat", "score": 0.9}'
+    assert not any(
+        "confidence" in notice for notice in final_summary(benchmark, answered(benchmark, sure, "[]")).notices
+    )

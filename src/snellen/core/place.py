@@ -214,6 +214,26 @@ class Space(Struct, frozen=True):
         return extent[0] / whole, extent[1] / whole
 
 
+TimeUnit = Literal["seconds", "frames", "percent"]
+"""What the numbers of a span are: seconds, frames of the video counted from 0, or percent of its duration."""
+
+
+def units_per_second(unit: str, extent: Sequence[float], fps: float) -> float:
+    """How many of a `TimeUnit` a second has, in a video of the duration `extent` with `fps` frames each second.
+    Raises DataError where this is unknown."""
+    if unit == "frames":
+        if fps <= 0:
+            raise DataError(
+                "spans in frames need the frames of each second; expected a column fps, or the video's file"
+            )
+        return fps
+    if unit == "percent":
+        if len(extent) != 1:
+            raise DataError("spans in percent need the length of the video; expected a column duration in seconds")
+        return 100 / extent[0]
+    return 1.0
+
+
 def all_spaces() -> Iterator[Space]:
     """Every coordinate space, the plain ones of each unit first."""
     for order, form, unit in product(get_args(Order), get_args(BoxForm), get_args(Unit)):

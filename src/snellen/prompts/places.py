@@ -26,6 +26,10 @@ _UNITS = {
     "thousandths": "x and y run from 0 to 1000 over the picture's width and height",
     "bins": "x and y run from 0 to 1023 over the picture's width and height",
 }
+_TIMES: dict[str, str] = {
+    "frames": "frames of the video, counted from 0",
+    "percent": "percent of the video's length, between 0 and 100",
+}
 _NAMES: dict[PlaceShape, str] = {
     "box": "the bounding box",
     "point": "the point",
@@ -52,11 +56,11 @@ def place_instruction(
     shape: PlaceShape, count: int | None = 1, coordinates: str = "pixels", *, labels: bool = False
 ) -> str:
     """How a place is to be answered: its form, how many (None for any number) and the coordinate space,
-    by its name; spans of time are in seconds. With `labels` several boxes or points are to
+    by its name; of spans of time it is a `TimeUnit`. With `labels` several boxes or points are to
     be named, as JSON objects. Raises UsageError for an unknown space.
     """
     if shape == "span":
-        form, explained = "[start, end]", "; times are in seconds"
+        form, explained = "[start, end]", f"; times are in {_TIMES.get(coordinates, 'seconds')}"
     else:
         space = parse_space(coordinates)
         names = _NUMBERS[space.form, space.order] if shape == "box" else tuple(space.order)

@@ -12,27 +12,27 @@
     nothing = { kind = "Rejection" }  # rows in which no place is right
 
 The option `coordinates` says in which space a model is asked for boxes and points, and its replies
-are read; spans are in seconds.
+are read; for spans it is `time_unit`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 from snellen.benchmarks.protocol.parsers import OWN, ParserSet, Rule
-from snellen.core.benchmark import COORDINATES
+from snellen.core.benchmark import COORDINATES, TIME_UNIT
 from snellen.core.errors import DataError, UnknownName, UsageError
-from snellen.core.place import PlaceShape, all_spaces, parse_space
+from snellen.core.place import PlaceShape, TimeUnit, all_spaces, parse_space
 from snellen.data.columns import PLACE_COLUMNS
 from snellen.data.tables.coco import CROWD_COLUMN
 
 ReplyShape = Literal["box", "point", "polygon", "mask", "span"]
 SIZE_COLUMNS = ("width", "height")
 SIZE_LISTS = ("img_size", "image_size")
-DURATION = "duration"
+DURATION, FPS = "duration", "fps"
 _METRICS: Mapping[ReplyShape, str] = {
     "box": "iou@0.5",
     "point": "inside",
@@ -59,6 +59,8 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Grouping over whose labels the metrics of the whole run are the mean; empty: of all pictures."""
     coordinates: str = "fractions"
     """The space of boxes and points in replies, unless the option says otherwise."""
+    time_unit: TimeUnit = "seconds"
+    """What the numbers of spans in replies are, unless the option says otherwise."""
     gold: str = ""
     """Column of the gold places; `medium`: the last picture of a row, which the model does not see. Empty: a
     column of `PLACE_COLUMNS`, else that of other gold answers."""
@@ -99,15 +101,15 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.gold_shape or self.shape
 
     def options(self) -> Mapping[str, Sequence[str]]:
-        """The option `coordinates`, the declared space first; none for spans."""
+        """The option `coordinates`, or for spans `time_unit`, with the declared space first."""
         if self.shape == "span":
-            return {}
+            return {TIME_UNIT: tuple(dict.fromkeys((self.time_unit, *get_args(TimeUnit))))}
         names = [space.name for space in all_spaces() if self.shape == "box" or space.form == "corners"]
         return {COORDINATES: tuple(dict.fromkeys((self.coordinates, *names)))}
 
     def columns(self) -> frozenset[str]:
         """The columns that may say something of a place."""
-        usual = (DURATION,) if self.shape == "span" else (*SIZE_COLUMNS, *SIZE_LISTS)
+        usual = (DURATION, FPS) if self.shape == "span" else (*SIZE_COLUMNS, *SIZE_LISTS)
         gold = () if self.gold else PLACE_COLUMNS[self.shape_of_gold]
         labels = (self.labels, CROWD_COLUMN) if self.labelled else ()
         return frozenset(name.lower() for name in (*self.named_columns(), *(self.extent or usual), *gold, *labels))

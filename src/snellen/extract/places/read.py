@@ -33,7 +33,7 @@ from snellen.core import lazy_re as re
 from snellen.core.errors import DataError
 from snellen.core.masks import mask_of_cells
 from snellen.core.output import Answer, Misplaced, Misplacement, ParsedAnswer, Refused, Truncated, Unparsed
-from snellen.core.place import Box, Mask, Places, PlaceShape, Point, Space, Span
+from snellen.core.place import Box, Mask, Places, PlaceShape, Point, Space, Span, TimeUnit, units_per_second
 from snellen.core.sample import Sample
 from snellen.extract.clean import fold, is_only_thinking
 from snellen.extract.marks import last_mark
@@ -80,6 +80,9 @@ class _PlaceQuestion:
     space: Space
     extent: Sequence[float]
     sent: Sequence[float]
+    time_unit: TimeUnit = "seconds"
+    scale: float = 1.0
+    """Units of a second."""
 
 
 class _ReadPlace(NamedTuple):
@@ -98,13 +101,14 @@ def parse_places(
     shape: PlaceShape = "box",
     count: int | None = 1,
     space: Space = Space(),  # noqa: B008 - a frozen value
+    time_unit: TimeUnit = "seconds",
 ) -> Answer:
     """The text of the `Places` of a reply, in pixels of the original picture or in seconds, with the
     span of the reply that states them.
 
     `count` is how many places the question asks for, None for any number. `sent_sizes` are the sizes
     at which the model saw the pictures; without them it saw the first one in its own size.
-    Boxes and points are read in `space`, spans in seconds. Raises DataError where the space needs a
+    Boxes and points are read in `space`, spans in `time_unit`. Raises DataError where the space needs a
     size that the sample does not have.
     """
     whole = parse_whole(reply, stop_reason=stop_reason)
@@ -113,7 +117,8 @@ def parse_places(
     if is_only_thinking(reply):
         return Truncated()
     sent = sent_sizes[0] if sent_sizes else sample.extent
-    question = _PlaceQuestion(shape, count, space, sample.extent, sent)
+    scale = units_per_second(time_unit, sample.extent, sample.fps)
+    question = _PlaceQuestion(shape, count, space, sample.extent, sent, time_unit, scale)
     found, marked = _find_stated(reply, whole.span, question)
     if not found:
         return _without_places(reply[slice(*whole.span)], stop_reason, question)
@@ -342,8 +347,9 @@ def _outside(box: Box, question: _PlaceQuestion) -> Misplacement | None:
 
 def _read_span(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
     duration = question.extent[0] if question.extent else None
-    seconds = Span(*one.numbers)
-    if one.mark not in ("", "seconds"):
+    start, end = one.numbers
+    seconds = Span(start / question.scale, end / question.scale)
+    if one.mark not in ("", question.time_unit):
         return _ReadPlace(one, None, "other_space", one.spelling)
     if seconds.end < seconds.start:
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, ends before it starts")

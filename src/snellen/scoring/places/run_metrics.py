@@ -14,7 +14,7 @@ scored reply are left out, as everywhere; a reply without places leaves its gold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from snellen.core import lazy_re as re
@@ -45,6 +45,24 @@ places."""
 def is_run_metric(name: str) -> bool:
     """Whether a name is of a metric over a whole run."""
     return _NAME.fullmatch(name) is not None
+
+
+def is_average_precision(name: str) -> bool:
+    """Whether a metric ranks the boxes of a run by their confidences."""
+    return is_run_metric(name) and name.startswith(("map", "ap"))
+
+
+def confidence_notice(names: Sequence[str], failures: FailurePolicy, records: Sequence[Record]) -> Iterator[str]:
+    """A sentence on what stands for confidences that replies do not state, for average precisions of a run."""
+    counted = (record for record in records if counted_score(record, failures) is not None and record.answer)
+    replies = [reply for reply in map(load_places, (record.answer or "" for record in counted)) if len(reply)]
+    without = sum(not reply.scores for reply in replies)
+    if without:
+        yield (
+            f"{', '.join(names)}: {without:,} of {len(replies):,} replies state no confidence of each box; their boxes "
+            "have 1 and are ranked in the order of the data, which makes the number too high where there are few "
+            "pictures; f1_micro@0.5 needs no confidences"
+        )
 
 
 def metric_of_one(name: str) -> str:
