@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from tests.data.made_videos import write_video
 
 from snellen import Data
 from snellen.api import evaluate, score
@@ -392,9 +393,10 @@ def test_rows_in_memory_name_what_they_ask_for(tmp_path: Path) -> None:
     (result,) = evaluate("frequent", Data(rows, "mine", kind="box"), out=tmp_path, store=tmp_path / "store")
     assert (result.summary.headline.name, result.summary.headline.value) == ("iou@0.5", 100)
     with pytest.raises(
-        UsageError, match="expected one of 'choice', 'yes_no', 'open', 'fields', 'page', 'box', 'point', 'span'"
+        UsageError,
+        match="expected one of 'choice', 'yes_no', 'open', 'fields', 'page', 'box', 'point', 'polygon', 'mask', 'span'",
     ):
-        Data(rows, "mine", kind="mask")  # type: ignore[arg-type]
+        Data(rows, "mine", kind="circle")  # type: ignore[arg-type]
 
 
 def test_columns_of_places_may_have_other_names(tmp_path: Path) -> None:
@@ -452,3 +454,198 @@ def test_points_are_asked_for_in_polygons(tmp_path: Path) -> None:
     assert load_places(sample.gold[0]).polygons == ((Point(0, 0), Point(50, 0), Point(50, 50)),)
     assert [record.score for record in answered(benchmark, "[0.4, 0.1]")] == [1]
     check_golds(benchmark, benchmark.open())
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        ("x1,y1,x2,y2", (10, 20, 60, 70)),
+        ("xmin,ymin,xmax,ymax", (10, 20, 60, 70)),
+        ("left,top,right,bottom", (10, 20, 60, 70)),
+        ("x,y,w,h", (10, 20, 50, 50)),
+        ("X_Min,Y_Min,X_Max,Y_Max", (10, 20, 60, 70)),
+    ],
+)
+def test_four_columns_are_a_box(tmp_path: Path, names: str, numbers: tuple[int, ...]) -> None:
+    rows: Rows = [
+        {"question": "Where?", "width": 100, "height": 200, **dict(zip(names.split(","), numbers, strict=True))}
+    ]
+    benchmark = open_benchmark(written(tmp_path / "x.csv", rows))
+    (sample,) = samples_of(benchmark)
+    assert load_places(sample.gold[0]).boxes == (Box(10, 20, 60, 70),)
+    assert (benchmark.headline, sample.extent, sample.metadata) == ("iou@0.5", (100, 200), {})
+
+
+def test_width_and_height_beside_x_and_y_are_those_of_the_box(tmp_path: Path) -> None:
+    Image.new("RGB", (100, 200)).save(tmp_path / "p.png")
+    rows: Rows = [{"question": "Where?", "image_path": "p.png", "x": 10, "y": 20, "width": 50, "height": 50}]
+    (sample,) = samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+    assert (load_places(sample.gold[0]).boxes, sample.extent) == ((Box(10, 20, 60, 70),), (100, 200))
+
+
+def test_four_columns_beside_an_answer_are_kept(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Which?", "A": "cat", "B": "dog", "answer": "A", "x": 1, "y": 2, "w": 3, "h": 4}]
+    (sample,) = samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+    assert (sample.kind, sample.metadata) == ("choice", {"x": "1", "y": "2", "w": "3", "h": "4"})
+
+
+def test_a_column_without_a_number_of_the_box_is_named(tmp_path: Path) -> None:
+    rows: Rows = [{"question": "Where?", "x": 1, "y": 2, "w": "wide", "h": 4, "width": 9, "height": 9}]
+    with pytest.raises(DataError, match=r"x '1', y '2', w 'wide', h '4'\" is no box"):
+        samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+
+
+def test_a_label_beside_a_box_is_named_with_it(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "label": "cat"}, {**BOXES[1], "bbox": "[[0, 0, 50, 100], [0, 0, 9, 9]]", "label": "dog"}]
+    benchmark = open_benchmark(written(tmp_path / "x.csv", rows), Variant(options={"coordinates": "pixels"}))
+    one, two = samples_of(benchmark)
+    assert (one.kind, load_places(one.gold[0]).labels) == ("place", ("cat",))
+    assert load_places(two.gold[0]).labels == ("dog", "dog")
+    records = answered(benchmark, '[{"bbox_2d": [10, 20, 60, 70], "label": "fox"}]', '{"dog": [0, 0, 50, 100]}')
+    assert [record.score for record in records] == [0, pytest.approx(2 / 3)]
+    # As the gold answer it is named so.
+    named = open_benchmark(written(tmp_path / "y.csv", rows), Variant(columns={"gold": "label"}))
+    assert samples_of(named)[0].kind == "open"
+    choice: Rows = [{**BOXES[0], "label": "A", "A": "cat", "B": "dog"}]
+    assert samples_of(open_benchmark(written(tmp_path / "z.csv", choice)))[0].kind == "choice"
+
+
+def test_labels_that_are_no_list_are_refused(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "labels": "[cat"}]
+    with pytest.raises(DataError, match=r"row 1: column bbox: '\[cat' in labels is no list of labels"):
+        samples_of(open_benchmark(written(tmp_path / "x.csv", rows)))
+
+
+def test_options_stand_behind_the_file_that_holds_the_replies(tmp_path: Path) -> None:
+    rows: Rows = [{**BOXES[0], "prediction": "[100, 100, 600, 350]"}, {**BOXES[1], "prediction": "[0, 0, 500, 500]"}]
+    path = written(tmp_path / "replies.csv", rows)
+    scored = score(f"{path}:coordinates=thousandths")
+    assert (scored.run.model, scored.summary.headline.value) == ("replies.csv", 100)
+    assert score(f"{path}:coordinates=thousandths", path).summary.headline.value == 100
+    assert score(path).summary.headline.value == 0
+    with pytest.raises(UsageError, match="replies has no option 'colour'"):
+        score(f"{path}:colour=red")
+
+
+def test_data_without_places_are_refused_in_place_of_published_ones(tmp_path: Path) -> None:
+    path = written(tmp_path / "boxes.csv", [{**row, "prediction": "[0, 0, 1, 1]"} for row in BOXES])
+    for ask in (
+        lambda: evaluate("random", "refcoco", variant=Variant(data=path), html=False, out=tmp_path / "runs"),
+        lambda: score("refcoco", path, data=path),
+    ):
+        with pytest.raises(DataError, match=r"no row has a gold place where refcoco reads it \(its columns are id,"):
+            ask()
+    asked = evaluate(
+        "random", "refcoco", variant=Variant(data=path), html=False, out=tmp_path / "runs", require_answers=False
+    )
+    assert asked.runs[0].summary.headline.value is None
+
+
+@pytest.mark.parametrize("shape", ["polygon", "mask"])
+def test_polygons_and_masks_are_asked_for(tmp_path: Path, shape: str) -> None:
+    runs = '{"size": [4, 8], "counts": [16, 16]}'
+    gold = {"mask": runs} if shape == "mask" else {"polygon": "[4,0, 8,0, 8,4, 4,4]"}
+    rows: Rows = [{"question": "Where?", "type": shape, **gold, "width": 8, "height": 4}]
+    benchmark = open_benchmark(written(tmp_path / "p.csv", rows), Variant(options={"coordinates": "pixels"}))
+    assert benchmark.headline == "iou"
+    (sample,) = samples_of(benchmark)
+    prompt = next(benchmark.flow(sample)).text()
+    assert "as [[x1, y1], [x2, y2], [x3, y3], ...]" in prompt or "as COCO's run lengths" in prompt
+    for reply, expected in (
+        (runs, 1),
+        ("[[4, 0], [8, 0], [8, 4], [4, 4]]", 1),
+        ("[[0, 0], [8, 0], [8, 4], [0, 4]]", 0.5),
+    ):
+        assert [record.score for record in answered(benchmark, reply)] == [expected]
+    (record,) = answered(benchmark, "[4, 0, 8, 4]")
+    assert record.outcome == "malformed_place"
+    check_golds(benchmark, benchmark.open())
+    for model in ("random", "frequent"):
+        (result,) = evaluate(model, str(tmp_path / "p.csv"), html=False, out=tmp_path / model).runs
+        assert result.summary.outcomes.get("answered") == 1, (model, result.summary.outcomes)
+        assert result.summary.metrics["whole_picture"].value == 50
+
+
+def test_the_iou_of_all_pixels_together(tmp_path: Path) -> None:
+    rows: Rows = [
+        {"question": "Where?", "mask": '{"size": [4, 8], "counts": [16, 16]}', "width": 8, "height": 4},
+        {"question": "Where?", "mask": '{"size": [2, 2], "counts": [0, 4]}', "width": 2, "height": 2},
+    ]
+    place = 'shape = "mask"\ncoordinates = "pixels"\nbeside = ["iou_micro"]'
+    benchmark = open_benchmark(described(tmp_path, place, rows))
+    summary = final_summary(benchmark, answered(benchmark, "[[0,0],[8,0],[8,4],[0,4]]", "[[9,9],[9,9],[9,9]]"))
+    assert (summary.headline.value, summary.metrics["iou_micro"].value) == (25, pytest.approx(100 * 16 / 36))
+
+
+SPAN: Rows = [{"question": "When?", "span": "[5, 10]", "duration": 20, "fps": 29.97}]
+
+
+@pytest.mark.parametrize(
+    ("unit", "reply", "line"),
+    [
+        ("seconds", "5 to 10 s", "times are in seconds"),
+        ("frames", "frames 149.85 to 299.7", "times are in frames of the video, counted from 0"),
+        ("percent", "[25, 50]", "times are in percent of the video's length"),
+    ],
+)
+def test_spans_in_units_of_time(tmp_path: Path, unit: str, reply: str, line: str) -> None:
+    path = written(tmp_path / "spans.csv", SPAN)
+    benchmark = open_benchmark(path, Variant(options={"time_unit": unit}))
+    assert benchmark.parameters.get("time_unit", "seconds") == unit
+    (sample,) = samples_of(benchmark)
+    assert line in next(benchmark.flow(sample)).text()
+    assert [record.score for record in answered(benchmark, reply)] == [1]
+    # The way back is exact.
+    (record,) = answered(benchmark, sample.written_gold(sample.gold[0]))
+    assert load_places(record.answer or "").spans[0] == pytest.approx((5, 10), abs=1e-9)
+    check_golds(benchmark, benchmark.open())
+    for model in ("random", "frequent"):
+        (run,) = evaluate(model, f"{path}:time_unit={unit}", html=False, out=tmp_path / model).runs
+        assert run.summary.outcomes.get("answered") == 1
+        assert run.summary.metrics["whole_picture"].value == 25
+
+
+@pytest.mark.parametrize(
+    ("unit", "reply", "problem"),
+    [
+        ("seconds", "frames 5 to 10", "other_space"),
+        ("frames", "5 to 10 seconds", "other_space"),
+        ("frames", "0:05 to 0:10", "other_space"),
+        ("percent", "5 to 10 seconds", "other_space"),
+        ("frames", "[300, 150]", "malformed_place"),
+        ("frames", "[150, 900]", "outside"),
+        ("percent", "[25, 150]", "outside"),
+    ],
+)
+def test_spans_in_another_unit_are_named(tmp_path: Path, unit: str, reply: str, problem: str) -> None:
+    benchmark = open_benchmark(written(tmp_path / "spans.csv", SPAN), Variant(options={"time_unit": unit}))
+    assert [record.outcome for record in answered(benchmark, reply)] == [problem]
+
+
+def test_frames_without_a_rate_and_percent_without_a_length_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "spans.csv", [{"question": "When?", "span": "[5, 10]"}])
+    for unit, lacks in (("frames", "a column fps, or the video's file"), ("percent", "a column duration in seconds")):
+        with pytest.raises(DataError, match=lacks):
+            evaluate("random", f"{path}:time_unit={unit}", html=False, out=tmp_path / unit)
+
+
+def test_the_rate_of_frames_is_that_of_the_file(tmp_path: Path) -> None:
+    write_video(tmp_path / "v.mp4", frames=50, fps=25)
+    rows: Rows = [{"question": "When?", "span": "[0.4, 1.2]", "duration": 2, "video": "v.mp4"}]
+    benchmark = open_benchmark(written(tmp_path / "spans.csv", rows), Variant(options={"time_unit": "frames"}))
+    (sample,) = samples_of(benchmark)
+    assert sample.fps == 25
+    assert [record.score for record in answered(benchmark, "[10, 30]")] == [1]
+
+
+def test_average_precision_says_what_stands_for_confidences(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.csv", [{**row, "label": "cat"} for row in BOXES])
+    benchmark = open_benchmark(path, Variant(options={"coordinates": "pixels"}))
+    bare = '{"bbox_2d": [10, 20, 60, 70], "label": "cat"}'
+    summary = final_summary(benchmark, answered(benchmark, bare, "[]"))
+    (notice,) = (notice for notice in summary.notices if "confidence" in notice)
+    assert notice.startswith("map, ap@0.5: 1 of 1 replies state no confidence of each box; their boxes have 1")
+    sure = '{"bbox_2d": [10, 20, 60, 70], "label": "cat", "score": 0.9}'
+    assert not any(
+        "confidence" in notice for notice in final_summary(benchmark, answered(benchmark, sure, "[]")).notices
+    )

@@ -12,7 +12,8 @@ from snellen.core.output import Failure, Generated, Output
 from snellen.core.place import Box, Point, Space, parse_space
 from snellen.core.request import MAIN, Generation
 from snellen.engine.offline.marked_pictures import SIZES, MarkedPlace, draw_questions
-from snellen.engine.offline.space_fit import SpaceMeasurement, read_numbers
+from snellen.engine.offline.space_fit import SpaceMeasurement
+from snellen.extract.places.read import read_numbers
 from snellen.report.documents.parity import space_verdict
 
 QUESTIONS = draw_questions(64, 0, Generation(max_new_tokens=16), MAIN)
@@ -152,7 +153,10 @@ def test_the_same_questions_are_asked_again() -> None:
         ("<box>(12,34),(56,78)</box>", (12, 34, 56, 78)),
         ("<loc0012><loc0034><loc0056><loc0078> red square", (12, 34, 56, 78)),
         ("x1=0.12, y1=0.34, x2=0.56, y2=0.78", (0.12, 0.34, 0.56, 0.78)),
-        ("The picture is 640x480.\n1. The box: 12, 34, 56, 78.", (12, 34, 56, 78)),
+        ("The picture is 640x480.\n1. The box: (12, 34, 56, 78).", (12, 34, 56, 78)),
+        ("The box: 12, 34, 56, 78.", (12, 34, 56, 78)),
+        # As in a run, numbers that nothing tells from others are no place.
+        ("The picture is 640x480.\n1. The box: 12, 34, 56, 78.", ()),
         ("[1, 2, 3, 4] is wrong. In the end it must rather be [12, 34, 56, 78]", (12, 34, 56, 78)),
         ("12px, 34px, 56px, 78px", (12, 34, 56, 78)),
         ("[[12, 34, 56, 78], [1, 2, 3, 4]]", ()),
@@ -161,7 +165,7 @@ def test_the_same_questions_are_asked_again() -> None:
     ],
 )
 def test_numbers_of_replies(reply: str, numbers: tuple[float, ...]) -> None:
-    assert read_numbers(reply, 4) == numbers
+    assert read_numbers(reply, "box") == numbers
 
 
 @pytest.mark.parametrize(
@@ -174,4 +178,4 @@ def test_numbers_of_replies(reply: str, numbers: tuple[float, ...]) -> None:
     ],
 )
 def test_numbers_of_points(reply: str, numbers: tuple[float, ...]) -> None:
-    assert read_numbers(reply, 2) == numbers
+    assert read_numbers(reply, "point") == numbers

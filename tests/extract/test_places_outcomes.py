@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import DataError
 from snellen.core.output import Answer, Empty, Misplaced, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.core.place import Box, BoxForm, Order, PlaceShape, Point, Space, Unit, load_places, parse_space
 from snellen.core.sample import Sample
@@ -217,8 +217,8 @@ def test_a_box_stands_for_its_centre(text: str, point: Point) -> None:
 def test_unknown_size_and_shape_are_told() -> None:
     with pytest.raises(DataError, match="width and height"):
         read("[1, 2, 3, 4]", extent=())
-    with pytest.raises(UsageError, match="got 'mask'"):
-        read("[1, 2, 3, 4]", shape="mask")
+    with pytest.raises(DataError, match="a mask needs the picture's width and height"):
+        read('{"size": [1, 2], "counts": [1, 1]}', shape="mask", extent=())
     answer = read("[1, 2, 3, 4]", "pixels", extent=())
     assert isinstance(answer, ParsedAnswer)
 

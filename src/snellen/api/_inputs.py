@@ -91,6 +91,22 @@ def refuse_unanswered(benchmark: Benchmark) -> None:
         )
 
 
+def refuse_unplaced(benchmark: Benchmark) -> None:
+    """Raise DataError if a benchmark of places is given data without any gold place that it can read."""
+    table = benchmark.open()
+    origin = origin_of(table)
+    if origin is None or origin.kind != "custom" or not len(table):
+        return
+    for sample in benchmark.samples(table):
+        if sample.kind != "place" or sample.gold:
+            return
+    raise DataError(
+        f"{table.path}: no row has a gold place where {benchmark.name} reads it (its columns are "
+        f"{', '.join(table.columns)}), so nothing could be scored and nothing was asked; name the column with "
+        f"--columns gold=NAME, or ask the file by itself: -b {table.path}"
+    )
+
+
 def refuse_unreachable_golds(benchmark: Benchmark) -> None:
     """Raise DataError if the benchmark is a user's data file, and the reply that is its gold answer
     is wrong in one of a few rows."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from snellen.api._inputs import BenchmarkLike, as_data, keep_data
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples
-from snellen.benchmarks.declaration.registry import is_data_source
+from snellen.benchmarks.declaration.registry import is_data_source, split_spec
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant
 from snellen.core.errors import UsageError
 from snellen.data.columns import row_id
@@ -81,6 +81,8 @@ def scoring_inputs(
     stored."""
     folder = Settings.from_environment().cache / _FOLDER
     named = benchmark if predictions is None else predictions
+    if predictions is None and isinstance(benchmark, str):
+        named = split_spec(benchmark).name
     name = Path(named).name if isinstance(named, str | PurePath) else NAME_IN_MEMORY
     names = ColumnNames(columns)
     is_kept = is_table(benchmark)

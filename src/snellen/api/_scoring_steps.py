@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from msgspec import structs
 
 from snellen.api._as_recorded import Recorded, recording_tool, replay_recorded, with_replies_of
-from snellen.api._inputs import refuse_unreachable_golds
+from snellen.api._inputs import refuse_unplaced, refuse_unreachable_golds
 from snellen.api._predictions import ColumnNames, ScoringInputs
 from snellen.api._recorded_roles import (
     COLUMN,
@@ -26,7 +26,7 @@ from snellen.api._recorded_roles import (
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.scored import Scored
 from snellen.benchmarks.declaration.data_file import data_file_declaration
-from snellen.benchmarks.declaration.registry import is_data_source
+from snellen.benchmarks.declaration.registry import is_data_source, split_spec
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, ResultsFile, advice_on, results_file_of
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
@@ -95,6 +95,8 @@ def recognise(inputs: ScoringInputs, variant: Variant) -> ScoringFiles:
     """Step 1: which file holds what. Raises UsageError if no file holds replies."""
     benchmark, predictions, data, columns, name, own = inputs
     if predictions is None or (data is None and _is_same_file(benchmark, predictions)):
+        benchmark, options = split_spec(benchmark)
+        variant = replace(variant, options={**variant.options, **options})
         if not is_data_source(benchmark):
             if os.sep in benchmark and not Path(benchmark).exists():
                 raise UsageError(f"{benchmark}: there is no such file or folder")
@@ -148,6 +150,7 @@ def match_to_rows(read: ReadReplies) -> ReadReplies:
     table = with_questions(_open_data(read))
     matched = _match_rows(read, table).without_repeats()
     benchmark = replace(read.benchmark, open=lambda: table)
+    refuse_unplaced(benchmark)
     refuse_unreachable_golds(benchmark)
     return replace(read, benchmark=benchmark, predictions=matched)
 
@@ -232,10 +235,11 @@ def score_answers(answers: Answers) -> Scored:
 
 def _is_same_file(benchmark: str, predictions: Path | str) -> bool:
     """Whether the predictions were also given as the benchmark."""
-    if not is_data_source(benchmark):
+    file = split_spec(benchmark).name
+    if not is_data_source(file):
         return False
     try:
-        return Path(benchmark).samefile(predictions)
+        return Path(file).samefile(predictions)
     except OSError:
         return False
 

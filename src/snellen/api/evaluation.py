@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from snellen.api._inputs import BenchmarkLike, refuse_unanswered, refuse_unreachable_golds
+from snellen.api._inputs import BenchmarkLike, refuse_unanswered, refuse_unplaced, refuse_unreachable_golds
 from snellen.api._judge_inputs import check_judges
 from snellen.api._roles import RunCell, RunMatrix, open_matrix
 from snellen.api.budget import Prices, request_limits
@@ -201,6 +201,8 @@ class _Evaluation:
         if benchmark.fetch is not None:
             benchmark.fetch(self.fetching)
         table = benchmark.open()
+        if self.options.require_answers:
+            refuse_unplaced(benchmark)
         if benchmark.few_shot_info is not None:
             benchmark.few_shot_info()
         if benchmark.unscorable:

@@ -16,9 +16,10 @@ from snellen.core.request import MAIN, Generation
 from snellen.engine.loop.preflight import check_models
 from snellen.engine.loop.request_broker import ask_all
 from snellen.engine.offline.marked_pictures import MarkedPlace, draw_questions
-from snellen.engine.offline.space_fit import PlaceReply, SpaceMeasurement, fit_spaces, judge, read_numbers
+from snellen.engine.offline.space_fit import PlaceReply, SpaceMeasurement, fit_spaces, judge
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
+from snellen.extract.places.read import read_numbers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.registry import declared_space
 from snellen.store.responses import STORE_FILE, ResponseStore
@@ -89,7 +90,7 @@ def measure(
 
 
 def _read(question: MarkedPlace, output: Generated) -> PlaceReply:
-    numbers = read_numbers(output.text, 2 if question.asked == "point" else 4)
+    numbers = read_numbers(output.text, question.asked)
     sent = output.image_sizes[0] if output.image_sizes else ()
     return PlaceReply(question, numbers, sent)
 

@@ -84,6 +84,8 @@ RECIPE = "recipe"
 """Parameter of a run: the recipe by which its questions were asked."""
 COORDINATES = "coordinates"
 """Option of benchmarks that ask for places, and of every model: a coordinate space."""
+TIME_UNIT = "time_unit"
+"""Option of benchmarks that ask for spans: a `core.place.TimeUnit`. A run does not record seconds."""
 COORDINATES_FROM = "coordinates_from"
 """Parameter of a run: who declared the coordinate space of its option `coordinates`, `catalog` or
 `model option`; absent where the user chose it, or it is the benchmark's default."""

@@ -32,6 +32,12 @@ class Box(NamedTuple):
     def centre(self) -> Point:
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
 
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """Its corners, clockwise from the upper left one."""
+        left, top, right, bottom = self
+        return Point(left, top), Point(right, top), Point(right, bottom), Point(left, bottom)
+
 
 class Point(NamedTuple):
     """A position, from the left and upper edge."""
@@ -50,6 +56,15 @@ def box_iou(one: Sequence[float], other: Sequence[float]) -> float:
     shared = width * height
     areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
     return shared / (areas - shared)
+
+
+def share_inside(box: Sequence[float], region: Sequence[float]) -> float:
+    """The share of a box that lies in a region, 0..1: COCO's overlap with a crowd
+    (https://github.com/cocodataset/cocoapi, `maskApi`, `bbIou`)."""
+    width = min(box[2], region[2]) - max(box[0], region[0])
+    height = min(box[3], region[3]) - max(box[1], region[1])
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    return width * height / area if width > 0 and height > 0 and area > 0 else 0.0
 
 
 class Span(NamedTuple):
@@ -95,13 +110,18 @@ class Places(Struct, frozen=True, gc=False, omit_defaults=True):
     extent: tuple[float, ...] = ()
     """What the places are in: width and height of the picture in pixels, or the duration of the video
     in seconds; empty if unknown."""
+    crowds: tuple[Box, ...] = ()
+    """Of a gold answer: regions of many objects that are not marked one by one (COCO's `iscrowd`). A box
+    of a reply within one is neither right nor wrong."""
+    crowd_labels: tuple[str, ...] = ()
+    """A label for each of them, in their order; empty if there are none."""
 
     def text(self) -> str:
         """The places as JSON, the form of gold and parsed answers."""
         return msgspec.json.encode(self).decode()
 
     def __len__(self) -> int:
-        return sum(map(len, (self.boxes, self.points, self.polygons, self.masks, self.spans)))
+        return sum(map(len, _shapes(self)))
 
 
 def load_places(text: str) -> Places:
@@ -194,6 +214,26 @@ class Space(Struct, frozen=True):
         return extent[0] / whole, extent[1] / whole
 
 
+TimeUnit = Literal["seconds", "frames", "percent"]
+"""What the numbers of a span are: seconds, frames of the video counted from 0, or percent of its duration."""
+
+
+def units_per_second(unit: str, extent: Sequence[float], fps: float) -> float:
+    """How many of a `TimeUnit` a second has, in a video of the duration `extent` with `fps` frames each second.
+    Raises DataError where this is unknown."""
+    if unit == "frames":
+        if fps <= 0:
+            raise DataError(
+                "spans in frames need the frames of each second; expected a column fps, or the video's file"
+            )
+        return fps
+    if unit == "percent":
+        if len(extent) != 1:
+            raise DataError("spans in percent need the length of the video; expected a column duration in seconds")
+        return 100 / extent[0]
+    return 1.0
+
+
 def all_spaces() -> Iterator[Space]:
     """Every coordinate space, the plain ones of each unit first."""
     for order, form, unit in product(get_args(Order), get_args(BoxForm), get_args(Unit)):
@@ -214,24 +254,29 @@ def parse_space(name: str) -> Space:
 
 def write_places(places: Places, space: Space, *, exact: bool = True) -> str:
     """The places as a reply in a coordinate space: JSON of one place, of a list of places, or of
-    objects with labels; a point stands for a mask. Numbers are `exact`, or have as many digits as
+    objects with labels; a mask by its run lengths. Numbers are `exact`, or have as many digits as
     models write in the space. Raises DataError if the space needs a size that is unknown."""
     extent = places.extent
     written: list[object] = [space.write_box(box, extent, extent) for box in places.boxes]
     written += [space.write_point(point, extent, extent) for point in places.points]
     written += [[space.write_point(point, extent, extent) for point in polygon] for polygon in places.polygons]
-    written += [
-        space.write_point(_point_in_mask(mask), extent, extent) for mask in places.masks if any(mask.runs[1::2])
-    ]
+    written += [{"size": (mask.height, mask.width), "counts": mask.runs} for mask in places.masks]
     written += places.spans
     if not exact:
         digits = 1 if places.spans else _DIGITS.get(space.unit, 0)
         written = [_round_numbers(place, digits) for place in written]
     if places.labels:
-        key = "point_2d" if places.points else "bbox_2d"
+        key = next(key for key, held in zip(_KEYS, _shapes(places), strict=True) if held)
         written = [{key: place, "label": label} for place, label in zip(written, places.labels, strict=True)]
     alone = len(written) == 1 and not places.labels
     return msgspec.json.encode(written[0] if alone else written).decode()
+
+
+_KEYS = ("bbox_2d", "point_2d", "polygon", "mask", "span")
+
+
+def _shapes(places: Places) -> tuple[Sequence[object], ...]:
+    return places.boxes, places.points, places.polygons, places.masks, places.spans
 
 
 def _point_in_mask(mask: Mask) -> Point:

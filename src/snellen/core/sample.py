@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.core.media import MediaKind, Source
-from snellen.core.place import Box, Space, load_places, parse_space, points_in, write_places
+from snellen.core.place import Box, Space, Span, load_places, parse_space, points_in, units_per_second, write_places
 
 OriginKind = Literal["published", "custom", "unverified", "own", "predictions"]
 """`published`: the file (by its checksum), the data set of the hub, or the data of this package;
@@ -125,7 +125,10 @@ class Sample(Struct, frozen=True, gc=False):
     """`Places.extent` of its answers: width and height of the first picture, or the duration of the
     video; empty if unknown or if it asks for no place."""
     space: str = ""
-    """Name of the coordinate space in which it asks for a place (`core.place.parse_space`)."""
+    """Name of the coordinate space in which it asks for a place (`core.place.parse_space`), or the
+    `core.place.TimeUnit` of spans; empty: seconds."""
+    fps: float = 0.0
+    """Frames of each second of the video, where it asks for a span; 0 if unknown."""
     asks_points: bool = False
     """Whether a reply is to name points, whatever the shape of the gold places."""
     metadata: Mapping[str, str] = {}
@@ -147,6 +150,10 @@ class Sample(Struct, frozen=True, gc=False):
             return load_page(gold).markdown()
         if self.kind != "place":
             return gold
-        space = parse_space(self.space) if self.space else Space()
         places = load_places(gold)
+        if places.spans:
+            scale = units_per_second(self.space, self.extent, self.fps)
+            spans = tuple(Span(span.start * scale, span.end * scale) for span in places.spans)
+            return write_places(structs.replace(places, spans=spans), Space(), exact=exact)
+        space = parse_space(self.space) if self.space else Space()
         return write_places(points_in(places) if self.asks_points else places, space, exact=exact)

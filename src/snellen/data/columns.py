@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from snellen.core.benchmark import IGNORED
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.literals import parse_json_or_literal
-from snellen.core.place import PlaceShape
+from snellen.core.place import BoxForm, PlaceShape
 from snellen.core.sample import Row
 from snellen.data.documents import replace_surrogates
 
@@ -217,14 +217,25 @@ PLACE_COLUMNS: Mapping[PlaceShape, tuple[str, ...]] = {
     "span": ("span", "spans"),
 }
 """Columns of gold places by their shape, where none is named; then those of other gold answers."""
+BOX_NUMBERS: Mapping[tuple[str, ...], BoxForm] = {
+    ("xmin", "ymin", "xmax", "ymax"): "corners",
+    ("x_min", "y_min", "x_max", "y_max"): "corners",
+    ("x1", "y1", "x2", "y2"): "corners",
+    ("left", "top", "right", "bottom"): "corners",
+    ("x", "y", "w", "h"): "corner-size",
+    ("bbox_x", "bbox_y", "bbox_width", "bbox_height"): "corner-size",
+    ("x", "y", "width", "height"): "corner-size",
+}
+"""Four columns that hold the numbers of one gold box in pixels, and what these are."""
 KIND_COLUMNS = ("type", "question_type")
 """Columns that say of what kind a question is."""
 
 
 def may_ask_for_places(columns: Iterable[str]) -> bool:
     """Whether rows with these columns may ask for places, judged by the names alone."""
+    present = set(columns)
     names = {*KIND_COLUMNS, *(name for named in PLACE_COLUMNS.values() for name in named)}
-    return not names.isdisjoint(columns)
+    return not names.isdisjoint(present) or any(map(present.issuperset, BOX_NUMBERS))
 
 
 def gold_column(columns: Iterable[str]) -> str | None:

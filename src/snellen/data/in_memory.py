@@ -33,7 +33,7 @@ _BATCH = 256
 _ROW_GROUP = 64
 """Rows of a row group: an image is read with all images of its group."""
 
-QuestionKind = Literal["choice", "yes_no", "open", "fields", "page", "box", "point", "span"]
+QuestionKind = Literal["choice", "yes_no", "open", "fields", "page", "box", "point", "polygon", "mask", "span"]
 
 
 @dataclass(frozen=True, slots=True)

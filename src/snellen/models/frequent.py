@@ -123,11 +123,9 @@ def _median_places(members: Sequence[Sample]) -> dict[str, str]:
     middle = [median(edge) for edge in zip(*fractions, strict=True)]
     labels = Counter(label for places in gold for label in places.labels)
     label = labels.most_common(1)[0][:1] if labels else ()
-    return {
-        one.id: one.written_gold(replace(_place_of(middle, one.extent), labels=label).text(), exact=False)
-        for one in members
-        if one.extent
-    }
+    is_region = any(places.polygons or places.masks for places in gold) and not members[0].asks_points
+    answers = {one.id: replace(_place_of(middle, one.extent, is_region), labels=label) for one in members if one.extent}
+    return {one.id: one.written_gold(answers[one.id].text(), exact=False) for one in members if one.extent}
 
 
 def _fractions(places: Places) -> list[float]:
@@ -142,15 +140,17 @@ def _fractions(places: Places) -> list[float]:
     return [edge / side for edge, side in zip(edges, cycle(places.extent), strict=False)]
 
 
-def _place_of(fractions: Sequence[float], extent: Sequence[float]) -> Places:
-    """The place with these edges in a picture or a video of a size."""
+def _place_of(fractions: Sequence[float], extent: Sequence[float], is_region: bool) -> Places:
+    """The place with these edges in a picture or a video of a size; a box as a polygon where regions are
+    asked for."""
     edges = [fraction * side for fraction, side in zip(fractions, cycle(extent), strict=False)]
     size = tuple(extent)
     if len(size) == 1:
         return Places(spans=(Span(*edges),), extent=size)
-    return (
-        Places(points=(Point(*edges),), extent=size) if len(edges) == 2 else Places(boxes=(Box(*edges),), extent=size)
-    )
+    if len(edges) == 2:
+        return Places(points=(Point(*edges),), extent=size)
+    box = Box(*edges)
+    return Places(polygons=(box.corners,), extent=size) if is_region else Places(boxes=(box,), extent=size)
 
 
 def open_frequent(name: str, options: Mapping[str, str]) -> Frequent:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 LABELS = ("cup", "dog", "tree")
 PICTURES = 450
-SETS = ("confidences", "none", "ties")
-"""How the predicted boxes are ranked: by confidences, by none, by three values of it."""
+SETS = ("confidences", "none", "ties", "crowds")
+"""How the predicted boxes are ranked: by confidences, by none, by three values of it; and by confidences
+in pictures with crowds."""
 
 
 class MadePicture(NamedTuple):
@@ -17,12 +18,33 @@ class MadePicture(NamedTuple):
     """Label and corners of each gold box."""
     predicted: list[tuple[str, list[float], float]]
     """Label, corners and confidence of each predicted box."""
+    crowds: tuple[tuple[str, list[float]], ...] = ()
+    """Label and corners of each crowd."""
 
 
 def make_pictures(name: str) -> list[MadePicture]:
     """The pictures of a set: predicted boxes near gold boxes, near each other, and anywhere."""
     draw = Random(f"boxes of {name}")
-    return [_make_picture(draw, name) for _ in range(PICTURES)]
+    pictures = [_make_picture(draw, name) for _ in range(PICTURES)]
+    return [_with_crowds(draw, picture) for picture in pictures] if name == "crowds" else pictures
+
+
+def _with_crowds(draw: Random, picture: MadePicture) -> MadePicture:
+    """The picture with crowds in some, around predicted boxes and anywhere."""
+    crowds: list[tuple[str, list[float]]] = []
+    for label, box, _ in picture.predicted:
+        if draw.random() < 0.2:
+            grown = [
+                box[0] - draw.uniform(-9, 40),
+                box[1] - draw.uniform(-9, 40),
+                box[2] + draw.uniform(-9, 40),
+                box[3],
+            ]
+            crowds.append((label, [round(edge, 1) for edge in grown]))
+    if draw.random() < 0.2:
+        crowds.append((draw.choice(LABELS), _box(draw)))
+    proper = tuple((label, box) for label, box in crowds if box[0] < box[2] and box[1] < box[3])
+    return picture._replace(crowds=proper)
 
 
 def _make_picture(draw: Random, name: str) -> MadePicture:

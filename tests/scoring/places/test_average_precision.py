@@ -26,7 +26,12 @@ def places_of(picture: MadePicture, *, scores: bool = True) -> tuple[Places, Pla
         labels=tuple(label for label, _, _ in picture.predicted),
         scores=tuple(score for _, _, score in picture.predicted) if scores else (),
     )
-    gold = Places(boxes=tuple(Box(*box) for _, box in picture.gold), labels=tuple(label for label, _ in picture.gold))
+    gold = Places(
+        boxes=tuple(Box(*box) for _, box in picture.gold),
+        labels=tuple(label for label, _ in picture.gold),
+        crowds=tuple(Box(*box) for _, box in picture.crowds),
+        crowd_labels=tuple(label for label, _ in picture.crowds),
+    )
     return predicted, gold
 
 

@@ -39,7 +39,7 @@ from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
 
-VERSION = "5"
+VERSION = "6"
 _SEARCHED_ROWS = 100
 """Rows of a table among which one that asks for a page is searched."""
 SCORE = "score"

@@ -25,9 +25,10 @@ from typing import Any
 from snellen.core.arrays import np
 from snellen.core.errors import DataError, MediaError
 from snellen.core.literals import parse_json_or_literal
+from snellen.core.masks import read_run_lengths
 from snellen.core.media import decode_image
 from snellen.core.place import Box, Mask, Places, PlaceShape, Point, Space, Span
-from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask, runs_of_text
+from snellen.scoring.places.masks import mask_of_pixels
 from snellen.settings import max_image_pixels
 
 _PLACE_KEYS = ("bbox", "box", "bbox_2d", "point", "point_2d", "polygon", "segmentation", "mask", "span")
@@ -160,11 +161,7 @@ def _span(value: Any) -> Span:
 def _mask(value: Any) -> Mask:
     if isinstance(value, str):
         return mask_of_picture(b64decode(value.partition("base64,")[2] or value, validate=True))
-    height, width = value["size"]
-    counts = value["counts"]
-    mask = Mask(int(width), int(height), runs_of_text(counts) if isinstance(counts, str) else tuple(map(int, counts)))
-    pixels_of_mask(mask)
-    return mask
+    return read_run_lengths(value)
 
 
 def check_masks(places: Places) -> None:

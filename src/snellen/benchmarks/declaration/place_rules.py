@@ -1,7 +1,7 @@
 """Benchmarks that ask for places: what they declare, and how they are asked and scored.
 
     [place]
-    shape = "box"                     # what a reply names: box, point or span
+    shape = "box"                     # what a reply names: box, point, polygon, mask or span
     count = 1                         # how many; 0: any number
     metric = "iou@0.5"                # the headline (scoring.places.metrics, .run_metrics)
     beside = ["iou"]
@@ -12,27 +12,34 @@
     nothing = { kind = "Rejection" }  # rows in which no place is right
 
 The option `coordinates` says in which space a model is asked for boxes and points, and its replies
-are read; spans are in seconds.
+are read; for spans it is `time_unit`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 from snellen.benchmarks.protocol.parsers import OWN, ParserSet, Rule
-from snellen.core.benchmark import COORDINATES
+from snellen.core.benchmark import COORDINATES, TIME_UNIT
 from snellen.core.errors import DataError, UnknownName, UsageError
-from snellen.core.place import PlaceShape, all_spaces, parse_space
+from snellen.core.place import PlaceShape, TimeUnit, all_spaces, parse_space
 from snellen.data.columns import PLACE_COLUMNS
+from snellen.data.tables.coco import CROWD_COLUMN
 
-ReplyShape = Literal["box", "point", "span"]
+ReplyShape = Literal["box", "point", "polygon", "mask", "span"]
 SIZE_COLUMNS = ("width", "height")
 SIZE_LISTS = ("img_size", "image_size")
-DURATION = "duration"
-_METRICS: Mapping[ReplyShape, str] = {"box": "iou@0.5", "point": "inside", "span": "iou"}
+DURATION, FPS = "duration", "fps"
+_METRICS: Mapping[ReplyShape, str] = {
+    "box": "iou@0.5",
+    "point": "inside",
+    "polygon": "iou",
+    "mask": "iou",
+    "span": "iou",
+}
 
 
 class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,14 +51,16 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many places are asked for; 0: any number."""
     metric: str = ""
     """The headline: a name of `scoring.places.metrics`, whose mean it is, or of
-    `scoring.places.run_metrics`. Empty: `iou@0.5` of boxes, `iou` of spans, of points `inside`,
-    or `closeness` where the gold is a point, too."""
+    `scoring.places.run_metrics`. Empty: `iou@0.5` of boxes, `iou` of polygons, masks and spans, of points
+    `inside`, or `closeness` where the gold is a point, too."""
     beside: tuple[str, ...] = ()
     """Further metrics, of the same names."""
     over: str = ""
     """Grouping over whose labels the metrics of the whole run are the mean; empty: of all pictures."""
     coordinates: str = "fractions"
     """The space of boxes and points in replies, unless the option says otherwise."""
+    time_unit: TimeUnit = "seconds"
+    """What the numbers of spans in replies are, unless the option says otherwise."""
     gold: str = ""
     """Column of the gold places; `medium`: the last picture of a row, which the model does not see. Empty: a
     column of `PLACE_COLUMNS`, else that of other gold answers."""
@@ -84,7 +93,7 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def headline(self) -> str:
         """Name of the metric that leads."""
-        usual = "closeness" if self.shape == self.shape_of_gold == "point" else _METRICS[self.shape]
+        usual = "closeness" if self.shape == self.shape_of_gold == "point" else _METRICS.get(self.shape, "iou")
         return self.metric or usual
 
     @property
@@ -92,17 +101,17 @@ class PlaceRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.gold_shape or self.shape
 
     def options(self) -> Mapping[str, Sequence[str]]:
-        """The option `coordinates`, the declared space first; none for spans."""
+        """The option `coordinates`, or for spans `time_unit`, with the declared space first."""
         if self.shape == "span":
-            return {}
+            return {TIME_UNIT: tuple(dict.fromkeys((self.time_unit, *get_args(TimeUnit))))}
         names = [space.name for space in all_spaces() if self.shape == "box" or space.form == "corners"]
         return {COORDINATES: tuple(dict.fromkeys((self.coordinates, *names)))}
 
     def columns(self) -> frozenset[str]:
         """The columns that may say something of a place."""
-        usual = (DURATION,) if self.shape == "span" else (*SIZE_COLUMNS, *SIZE_LISTS)
+        usual = (DURATION, FPS) if self.shape == "span" else (*SIZE_COLUMNS, *SIZE_LISTS)
         gold = () if self.gold else PLACE_COLUMNS[self.shape_of_gold]
-        labels = (self.labels,) if self.labelled else ()
+        labels = (self.labels, CROWD_COLUMN) if self.labelled else ()
         return frozenset(name.lower() for name in (*self.named_columns(), *(self.extent or usual), *gold, *labels))
 
     def named_columns(self) -> Sequence[str]:

@@ -5,31 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline
 from snellen.benchmarks.declaration.described import named_function
-from snellen.benchmarks.declaration.place_golds import check_masks, mask_of_picture, read_places
-from snellen.benchmarks.declaration.place_rules import DURATION, SIZE_COLUMNS, SIZE_LISTS, PlaceRules
+from snellen.benchmarks.declaration.place_golds import check_masks, count_places, mask_of_picture, read_places
+from snellen.benchmarks.declaration.place_rules import DURATION, FPS, SIZE_COLUMNS, SIZE_LISTS, PlaceRules
 from snellen.benchmarks.protocol.flows import GradeFunction, PlaceParser, PlaceScoring
 from snellen.benchmarks.protocol.other_spaces import other_space_notice
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import DataError, MediaError
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.media import upright_size
-from snellen.core.place import Places, Space, parse_space, write_places
+from snellen.core.place import Places, Space, TimeUnit, parse_space, write_places
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.columns import PLACE_COLUMNS, gold_column
+from snellen.data.tables.coco import CROWD_COLUMN
 from snellen.extract.places.read import parse_places
 from snellen.prompts.places import place_instruction
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.places.baselines import baseline_metrics, random_places
 from snellen.scoring.places.metrics import grade_places, place_metric
-from snellen.scoring.places.run_metrics import is_run_metric, metric_of_one, run_metrics, run_sums
+from snellen.scoring.places.run_metrics import (
+    confidence_notice,
+    is_average_precision,
+    is_run_metric,
+    metric_of_one,
+    run_metrics,
+    run_sums,
+)
 
 _RANDOM_REPLIES = 16
 """Valid replies among which `random` draws."""
@@ -37,8 +45,12 @@ _RANDOM_REPLIES = 16
 
 def place_scoring(rules: PlaceRules, rule: str, coordinates: str) -> PlaceScoring:
     """How replies are read in a space and graded, by a rule."""
-    space = parse_space(coordinates) if coordinates else Space()
-    parse: PlaceParser = partial(parse_places, shape=rules.shape, count=rules.count or None, space=space)
+    spans = rules.shape == "span"
+    space = parse_space(coordinates) if coordinates and not spans else Space()
+    unit = cast(TimeUnit, coordinates or "seconds") if spans else "seconds"
+    parse: PlaceParser = partial(
+        parse_places, shape=rules.shape, count=rules.count or None, space=space, time_unit=unit
+    )
     grade = _grade(metric_of_one(rules.headline))
     if rule in rules.parse:
         parse = named_function(rules.parse[rule])
@@ -70,6 +82,8 @@ class _RandomReplies(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
         count, extent = self.rules.count or 1, self.sample.extent
         drawn = random_places(self.rules.shape, count, extent, len(self), seed=self.sample.id)
+        if self.rules.shape == "span":
+            return [self.sample.written_gold(places.text()) for places in drawn][index]
         return [write_places(places, self.space) for places in drawn][index]
 
 
@@ -92,10 +106,13 @@ def summarise_places(
     summary = plain(records)
     if summary.headline.value is None:
         return summary
-    if coordinates:
+    if coordinates and rules.shape in ("box", "point"):
         others = other_space_notice(records, coordinates, rules.shape, several=rules.count != 1)
         summary = structs.replace(summary, notices=(*summary.notices, *others))
     names = [name for name in rules.beside if is_run_metric(name)]
+    precisions = [name for name in (rules.headline, *names) if is_average_precision(name)]
+    unsaid = confidence_notice(precisions, failures, records) if precisions else ()
+    summary = structs.replace(summary, notices=(*summary.notices, *unsaid))
     metrics = {**summary.metrics, **run_metrics(names, failures, records, rules.over)}
     # The score of a table that asks for other things, too, has nothing to do with these baselines.
     asks_alone = all(record.kind == "place" for record in records)
@@ -142,7 +159,8 @@ def add_gold(rules: PlaceRules, sample: Sample, row: Row) -> Sample:
         if last is None:
             raise DataError("the gold mask is the last picture of a row, and the row has none")
         media, mask = tuple(rest), mask_of_picture(last.source.read())
-    sample = structs.replace(sample, media=media, extent=_extent(rules, row, media))
+    fps = _size_cell(row, FPS) if rules.shape == "span" and FPS in row.cells else 0.0
+    sample = structs.replace(sample, media=media, extent=_extent(rules, row, media), fps=fps)
     if mask is not None:
         gold = Places(masks=(mask,), extent=sample.extent)
         check_masks(gold)
@@ -153,11 +171,16 @@ def add_gold(rules: PlaceRules, sample: Sample, row: Row) -> Sample:
         return structs.replace(sample, gold=())
     shape = rules.gold_shapes.get(row.cells.get(rules.shape_column.lower(), ""), rules.shape_of_gold)
     try:
-        gold = read_places(row.cells[column], shape, parse_space(rules.gold_space), sample.extent, _labels(rules, row))
+        space = parse_space(rules.gold_space)
+        labels = _labels(rules, row, count_places(row.cells[column], shape))
+        gold = read_places(row.cells[column], shape, space, sample.extent, labels)
+        if shape == "box" and CROWD_COLUMN in row.cells:
+            crowd = read_places(row.cells[CROWD_COLUMN], shape, space, sample.extent)
+            gold = structs.replace(gold, crowds=crowd.boxes, crowd_labels=crowd.labels)
     except DataError as error:
         raise DataError(f"column {column}: {error}") from error
     if not rules.labelled:
-        gold = structs.replace(gold, labels=())
+        gold = structs.replace(gold, labels=(), crowd_labels=())
     elif not gold.labels and len(gold):
         raise DataError(f"column {column}: its places have no labels; expected a column {rules.labels}")
     if not sample.extent and gold.masks:
@@ -174,12 +197,19 @@ def _gold_column(rules: PlaceRules, row: Row) -> str | None:
     return next((name for name in usual if name in row.cells), None) or gold_column(row.cells)
 
 
-def _labels(rules: PlaceRules, row: Row) -> tuple[str, ...]:
+def _labels(rules: PlaceRules, row: Row, places: int | None) -> tuple[str, ...]:
+    """The labels of a row's places; one that is no list is that of all of them."""
     cell = row.cells.get(rules.labels.lower(), "").strip()
     if not cell or not rules.labelled:
         return ()
-    value = parse_json_or_literal(cell) if cell.startswith("[") else [cell]
-    return tuple(str(label) for label in value)
+    if not cell.startswith("["):
+        return (cell,) * (1 if places is None else places)
+    try:
+        return tuple(str(label) for label in parse_json_or_literal(cell))
+    except ValueError as error:
+        raise DataError(
+            f'{cell[:60]!r} in {rules.labels} is no list of labels; expected one such as ["cat"]'
+        ) from error
 
 
 def _extent(rules: PlaceRules, row: Row, media: Sequence[Any]) -> tuple[float, ...]:
@@ -223,7 +253,16 @@ def _size_list(row: Row, name: str) -> tuple[float, ...]:
 
 
 def add_space(rules: PlaceRules, coordinates: str, samples: Callable[..., Any], rows: Any) -> Any:
-    """The samples of rows, those that ask for places with the space and the form in which they do."""
+    """The samples of rows, those that ask for places with the space and the form in which they do. Frames
+    of each second that no column says are those of the video's header."""
     points = rules.shape == "point"
     for sample in samples(rows):
-        yield structs.replace(sample, space=coordinates, asks_points=points) if sample.kind == "place" else sample
+        if sample.kind != "place":
+            yield sample
+            continue
+        fps = sample.fps
+        if coordinates == "frames" and not fps:
+            from snellen.data.media.frames import video_fps
+
+            fps = video_fps(sample.media)
+        yield structs.replace(sample, space=coordinates, asks_points=points, fps=fps)

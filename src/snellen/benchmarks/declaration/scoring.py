@@ -45,7 +45,7 @@ from snellen.benchmarks.protocol.parsers import (
 )
 from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
 from snellen.benchmarks.protocol.similarity import RUBRIC, SCORED_BY, flow_with_similarity, summarise_with_similarity
-from snellen.core.benchmark import COORDINATES, Benchmark, Variant
+from snellen.core.benchmark import COORDINATES, TIME_UNIT, Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
@@ -100,13 +100,15 @@ class RuleScoring(Scoring):
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
+        # As before there were other units.
+        own_options = {name: value for name, value in own_options.items() if (name, value) != (TIME_UNIT, "seconds")}
         own = (*config.open.secondary, *(config.place.secondary if config.place else ()))
         secondary = (*own, EXACT_RECORD, INVENTED_FIELDS, FOLLOWS_SCHEMA)
         samples = plain.samples
         if self.place is not None:
             from snellen.benchmarks.declaration.places import add_space
 
-            samples = partial(add_space, self.place, options.get(COORDINATES, ""), samples)
+            samples = partial(add_space, self.place, _space_of(options), samples)
         scored = replace(
             plain,
             samples=samples,
@@ -133,7 +135,7 @@ class RuleScoring(Scoring):
         if self.place is None:
             return plain
         # Rules of other tools have spaces of their own.
-        coordinates = resolved.options.get(COORDINATES, "") if resolved.rule == OWN else ""
+        coordinates = _space_of(resolved.options) if resolved.rule == OWN else ""
         from snellen.benchmarks.declaration.places import summarise_places
 
         return partial(summarise_places, self.place, resolved.failures, coordinates, plain)
@@ -156,7 +158,7 @@ class RuleScoring(Scoring):
             by_meaning=parsers.by_meaning,
         )
         if self.place is not None:
-            coordinates = resolved.options.get(COORDINATES, "")
+            coordinates = _space_of(resolved.options)
             from snellen.benchmarks.declaration.places import closing_line, place_scoring
 
             template = replace(config.template, place=closing_line(self.place, coordinates))
@@ -176,6 +178,11 @@ class RuleScoring(Scoring):
             open=parsers.open,
             place=plain_place,
         )
+
+
+def _space_of(options: Mapping[str, str]) -> str:
+    """The coordinate space, or the unit of spans, that is chosen."""
+    return options.get(COORDINATES) or options.get(TIME_UNIT, "")
 
 
 def place_questions(place: PlaceRules, headline: str = "") -> RuleScoring:

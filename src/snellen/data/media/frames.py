@@ -168,6 +168,19 @@ def video_size(ref: MediaRef) -> tuple[int, int]:
     return frames[-1].image.size
 
 
+def video_fps(media: Sequence[MediaRef]) -> float:
+    """Frames of each second of the first video file among media, by its header; 0 if there is none, or if
+    it cannot be read."""
+    for ref in media:
+        source = ref.source.clip.source if isinstance(ref.source, FrameSource) else ref.source
+        if isinstance(source, VideoFile):
+            try:
+                return video_facts(source.path, source.path).fps
+            except MediaError:
+                return 0.0
+    return 0.0
+
+
 def trim_cache(cache: Path, limit: int = CACHE_LIMIT) -> int:
     """Remove the least recently used entries until all are below `limit` bytes; returns how
     many."""

@@ -60,10 +60,14 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) ->
     values is the list; several lists of objects with the same keys are joined (LLaVA's `correct`
     and `incorrect`). Objects with a list `questions` (Video-MME's videos) become one record for
     each question; so does TempCompass's video -> aspect -> list. ScienceQA's files hold columns,
-    each an object id -> cell.
+    each an object id -> cell; COCO's annotations become a record for each picture.
     """
     value = decode_json(data.removeprefix(_BOM), name, limits)
     if isinstance(value, dict):
+        from snellen.data.tables.coco import coco_records, is_coco
+
+        if is_coco(value):
+            return coco_records(value, name)
         lists = [item for item in value.values() if _is_record_list(item)]
         if lists and all(item[0].keys() == lists[0][0].keys() for item in lists):
             return _flatten_questions([record for item in lists for record in item])

@@ -285,4 +285,13 @@ def _image_folders(path: Path, settings: Settings) -> tuple[str, ...]:
     folders = [home, home / "images" / stem]
     if settings.lmu_data:
         folders.append(settings.lmu_data / "images" / stem)
+    if table_suffix(path) == ".json":
+        # COCO's annotations/instances_val2017.json beside val2017/ or images/val2017/.
+        split = stem.removeprefix("instances_")
+        folders += [
+            near
+            for base in (home, home.parent)
+            for part in ("images", split, f"images/{split}")
+            if (near := base / part).is_dir()
+        ]
     return tuple(map(str, folders))

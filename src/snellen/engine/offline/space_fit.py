@@ -9,7 +9,6 @@ explains all replies best; the certainty of a space is its posterior over all sp
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -34,11 +33,6 @@ _ERRORS = tuple(0.002 * 1.1**step for step in range(38))
 _MISSED = (0.01, 0.1, 0.3, 0.6, 0.9)
 _WIDEST = 2000.0
 """Numbers of a reply that did not find the square are spread over this range."""
-_LOCATION = re.compile(r"<loc_?(\d+)>")
-_ENUMERATION = re.compile(r"(?m)^\s*\d+[.)]\s")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?=px\b|[^\w]|_|$)")
-_MOST_BETWEEN = 16
-"""Characters that may stand between two numbers of one place."""
 
 Verdict = Literal["certain", "several spaces", "no space fits", "cannot tell"]
 
@@ -92,21 +86,6 @@ class SpaceMeasurement(Struct, frozen=True):
     def space(self) -> str:
         """The space, if it is certain; else ""."""
         return self.fits[0].space if self.verdict == "certain" else ""
-
-
-def read_numbers(reply: str, count: int) -> tuple[float, ...]:
-    """The last numbers of a reply that stand close to each other and are as many as there should be;
-    () if there are none."""
-    text = _LOCATION.sub(r" \1 ", _ENUMERATION.sub(" ", reply))
-    groups: list[list[float]] = []
-    end = -_MOST_BETWEEN - 1
-    for match in _NUMBER.finditer(text):
-        if match.start() - end > _MOST_BETWEEN:
-            groups.append([])
-        groups[-1].append(float(match[0]))
-        end = match.end()
-    whole = [group for group in groups if len(group) == count]
-    return tuple(whole[-1]) if whole else ()
 
 
 def fit_spaces(replies: Sequence[PlaceReply]) -> tuple[SpaceFit, ...]:

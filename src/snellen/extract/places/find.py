@@ -20,7 +20,7 @@ _SCORE = re.compile(
 )
 _REFERENCE = re.compile(r"<(?:\|object_ref_start\||\|ref\||ref|phrase|p)>([^<>]{0,300})<", re.IGNORECASE)
 _TAGS = re.compile(r"(?:[\s,;\[\]()]|<[^<>]{0,30}>)*")
-_LONE_NUMBER = re.compile(rf"(?<![a-z0-9_.])({NUMBER}%?)(?![a-z0-9_%]|\.\d)", re.IGNORECASE)
+_LONE_NUMBER = re.compile(rf"(?<![a-z0-9_.])({NUMBER}(?:%|px)?)(?![a-z0-9_%]|\.\d)", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\"'/\\])")
 
 
@@ -32,7 +32,7 @@ def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Writte
     more than one place is expected: if not, two adjacent pairs are one box.
     """
     tagged = [*find_point_tags(text), *find_tokens(text, size)]
-    rest = _blank(text, tagged)
+    rest = blank_places(text, tagged)
     found = [*tagged, *find_named(rest), *find_bracketed(rest, pairs_are_boxes=size == 4 or not several)]
     structured = [one for one in found if one.structured]
     found = structured or [one for one in found if len(one.numbers) in (2, 4)] or found
@@ -44,7 +44,7 @@ def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Writte
     return with_labels(text, sorted(found, key=lambda one: (one.start, one.end)))
 
 
-def _blank(text: str, found: list[WrittenPlace]) -> str:
+def blank_places(text: str, found: list[WrittenPlace]) -> str:
     """The text with these places blanked out; same length."""
     parts, last = [], 0
     for start, end in sorted({(one.start, one.end) for one in found}):

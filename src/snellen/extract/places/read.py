@@ -14,6 +14,8 @@ for, all places of the reply count.
 * A place that goes beyond the picture, or a span beyond the video, by more than `TOLERANCE` is
   `outside`.
 * Where a point is asked for, a box stands for its centre.
+* Where a polygon or a mask is asked for, both are read, and the parts of one object may be several. Run
+  lengths of a picture of another size are `other_space`; a box or a point is `malformed_place`.
 * An empty list, null, or a few words that nothing is there are an answer of no places, which is
   `other_count` where a number of places is asked for.
 * Of any number of places, those that are malformed or outside are left out, unless all are.
@@ -25,27 +27,31 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.core.errors import UsageError
+from snellen.core.errors import DataError
+from snellen.core.masks import mask_of_cells
 from snellen.core.output import Answer, Misplaced, Misplacement, ParsedAnswer, Refused, Truncated, Unparsed
-from snellen.core.place import Box, Places, PlaceShape, Point, Space, Span
+from snellen.core.place import Box, Mask, Places, PlaceShape, Point, Space, Span, TimeUnit, units_per_second
 from snellen.core.sample import Sample
 from snellen.extract.clean import fold, is_only_thinking
 from snellen.extract.marks import last_mark
 from snellen.extract.open_text import parse_whole, refuses
 from snellen.extract.places.find import find_places, with_labels
+from snellen.extract.places.regions import find_regions
 from snellen.extract.places.times import find_spans
 from snellen.extract.places.written import WrittenPlace
 
-ReadShape = Literal["box", "point", "span"]
-"""The shapes that replies are read for."""
+_REGIONS = ("polygon", "mask")
+"""Shapes for which polygons and masks are read alike."""
 TOLERANCE = 0.01
 """How far a place may go beyond the picture or the video, in fractions of its size, and a second more
 for spans of time, which are often written in whole seconds."""
 _MOST_OF_FRACTIONS = 2.0
 """Numbers below this are fractions, which may go too far: of no other space are all so small."""
+_LEAST_CORNERS = 6
+"""Numbers of the smallest polygon."""
 _SOME_LEFT_OUT = ", some left out"
 _NONE_NAMED = re.compile(r"\[\s{0,9}\]|(?<![\w.])(?:null|none|n/a)(?!\w)", re.IGNORECASE)
 _NONE_SAID = re.compile(
@@ -74,11 +80,14 @@ class _PlaceQuestion:
     space: Space
     extent: Sequence[float]
     sent: Sequence[float]
+    time_unit: TimeUnit = "seconds"
+    scale: float = 1.0
+    """Units of a second."""
 
 
 class _ReadPlace(NamedTuple):
     written: WrittenPlace
-    read: Box | Point | Span | None
+    read: Box | Point | Span | Mask | tuple[Point, ...] | None
     problem: Misplacement | None
     rule: str
 
@@ -92,13 +101,14 @@ def parse_places(
     shape: PlaceShape = "box",
     count: int | None = 1,
     space: Space = Space(),  # noqa: B008 - a frozen value
+    time_unit: TimeUnit = "seconds",
 ) -> Answer:
     """The text of the `Places` of a reply, in pixels of the original picture or in seconds, with the
     span of the reply that states them.
 
     `count` is how many places the question asks for, None for any number. `sent_sizes` are the sizes
     at which the model saw the pictures; without them it saw the first one in its own size.
-    Boxes and points are read in `space`, spans in seconds. Raises DataError where the space needs a
+    Boxes and points are read in `space`, spans in `time_unit`. Raises DataError where the space needs a
     size that the sample does not have.
     """
     whole = parse_whole(reply, stop_reason=stop_reason)
@@ -106,28 +116,50 @@ def parse_places(
         return whole
     if is_only_thinking(reply):
         return Truncated()
-    if shape not in get_args(ReadShape):
-        raise UsageError(f"replies are read for {', '.join(get_args(ReadShape))}; got {shape!r}")
     sent = sent_sizes[0] if sent_sizes else sample.extent
-    question = _PlaceQuestion(shape, count, space, sample.extent, sent)
-    start, end = whole.span
-    text, marked = fold(reply), False
-    found: list[WrittenPlace] = []
-    if mark := last_mark(reply, start, end):
-        several_marks = count != 1 and reply[: mark.start].endswith(_BOX_TOKEN)
+    scale = units_per_second(time_unit, sample.extent, sample.fps)
+    question = _PlaceQuestion(shape, count, space, sample.extent, sent, time_unit, scale)
+    found, marked = _find_stated(reply, whole.span, question)
+    if not found:
+        return _without_places(reply[slice(*whole.span)], stop_reason, question)
+    if stop_reason == "length":
+        found = _without_cut(fold(reply), whole.span, found, marked, question)
+    return _answer(reply, _last_answer(fold(reply), found, count), question) if found else Truncated()
+
+
+def read_numbers(reply: str, shape: PlaceShape) -> tuple[float, ...]:
+    """The numbers of the one box or point that a reply states, as they are written; () if it states none,
+    or several."""
+    size = 2 if shape == "point" else 4
+    found, _ = _find_stated(reply, (0, len(reply)), _PlaceQuestion(shape, 1, Space(), (), ()))
+    stated = _last_answer(fold(reply), found, 1) if found else []
+    return stated[0].numbers if len(stated) == 1 and len(stated[0].numbers) == size else ()
+
+
+def _find_stated(reply: str, span: tuple[int, int], question: _PlaceQuestion) -> tuple[list[WrittenPlace], bool]:
+    """The places in the mark of the answer, else in this part of a reply, and whether there is such a mark."""
+    text = fold(reply)
+    if mark := last_mark(reply, *span):
+        several_marks = question.count != 1 and reply[: mark.start].endswith(_BOX_TOKEN)
         found = [] if several_marks else _find(text, mark.start, mark.end, question)
-        marked = bool(found)
-    found = found or _find(text, start, end, question)
-    if not found:
-        return _without_places(reply[start:end], stop_reason, question)
-    # The last number of a cut reply may lack digits.
-    if stop_reason == "length" and found[-1].end >= end and text[end - 1] in "0123456789.":
+        if found:
+            return found, True
+    return _find(text, *span, question), False
+
+
+def _without_cut(
+    text: str, span: tuple[int, int], found: list[WrittenPlace], marked: bool, question: _PlaceQuestion
+) -> list[WrittenPlace]:
+    """The places of a reply that was cut, without the last if it may lack digits or corners; none if the reply
+    was still considering them."""
+    start, end = span
+    last = found[-1]
+    open_list = question.shape in _REGIONS and last.numbers and not text[last.end : end].strip(" ,;([").startswith("]")
+    if (last.end >= end and text[end - 1] in "0123456789.") or open_list:
         found = found[:-1]
-    if not found:
-        return Truncated()
-    if stop_reason == "length" and not marked and not found[-1].structured and _words(text[start:end]):
-        return Truncated()
-    return _answer(reply, _last_answer(text, found, count), question)
+    if found and not marked and not found[-1].structured and _words(text[start:end]):
+        return []
+    return found
 
 
 def _find(text: str, start: int, end: int, question: _PlaceQuestion) -> list[WrittenPlace]:
@@ -135,6 +167,8 @@ def _find(text: str, start: int, end: int, question: _PlaceQuestion) -> list[Wri
     part = text[start:end]
     if question.shape == "span":
         found = with_labels(part, find_spans(part))
+    elif question.shape in _REGIONS:
+        found = find_regions(part)
     else:
         found = find_places(part, 2 if question.shape == "point" else 4, several=question.count != 1)
     return [one._replace(start=one.start + start, end=one.end + start) for one in found]
@@ -162,7 +196,7 @@ def _last_answer(text: str, found: list[WrittenPlace], count: int | None) -> lis
     if count is None or len(found) == count:
         return found
     # The same place may be said twice, as in "0:12 - 0:20 (12 - 20 s)".
-    found = sorted({one.numbers: one for one in found}.values(), key=lambda one: one.start)
+    found = sorted({(one.numbers, one.mask, one.grid): one for one in found}.values(), key=lambda one: one.start)
     if len(found) == count:
         return found
     last = len(found) - 1
@@ -175,7 +209,9 @@ def _answer(reply: str, asked: list[WrittenPlace], question: _PlaceQuestion) -> 
     span = asked[0].start, asked[-1].end
     stated = reply[slice(*span)]
     spelling = asked[0].spelling
-    if question.count is not None and len(asked) != question.count:
+    # One object may have several parts.
+    parts = question.shape in _REGIONS and question.count == 1
+    if question.count is not None and len(asked) != question.count and not parts:
         return Misplaced("other_count", spelling, stated, span)
     places = [_read(one, question) for one in asked]
     problems = Counter(place.problem for place in places if place.problem)
@@ -197,6 +233,8 @@ def _to_places(kept: Sequence[_ReadPlace], question: _PlaceQuestion) -> Places:
     return Places(
         boxes=tuple(one for one in read if isinstance(one, Box)),
         points=tuple(one for one in read if isinstance(one, Point)),
+        polygons=tuple(one for one in read if one and not isinstance(one, Box | Point | Span | Mask)),
+        masks=tuple(one for one in read if isinstance(one, Mask)),
         spans=tuple(one for one in read if isinstance(one, Span)),
         labels=labels if any(labels) else (),
         scores=scores if not any(map(math.isnan, scores)) else (),
@@ -219,6 +257,8 @@ def _read(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, no finite number")
     if question.shape == "span":
         return _read_span(one, question)
+    if question.shape in _REGIONS:
+        return _read_region(one, question)
     if len(one.numbers) not in (2, 4):
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, neither two nor four numbers")
     if question.shape == "box" and len(one.numbers) == 2:
@@ -239,6 +279,28 @@ def _read(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
     if question.shape == "point":
         return _ReadPlace(one, box.centre, outside, f"{one.spelling}, centre of a box")
     return _ReadPlace(one, box, outside, one.spelling)
+
+
+def _read_region(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
+    if one.mask is not None or one.grid:
+        if len(question.extent) != 2:
+            raise DataError("a mask needs the picture's width and height, which are unknown")
+        width, height = map(math.ceil, question.extent)
+        mask = one.mask or mask_of_cells(one.grid, width, height)
+        problem: Misplacement | None = None if (mask.width, mask.height) == (width, height) else "other_space"
+        return _ReadPlace(one, mask, problem, one.spelling)
+    numbers = one.numbers
+    if len(numbers) < _LEAST_CORNERS or len(numbers) % 2:
+        what = "without pixels of its own" if not numbers else "not three points or more"
+        return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, {what}")
+    if problem := _other_space(one, numbers, question):
+        return _ReadPlace(one, None, problem, one.spelling)
+    space = Space(question.space.unit, one.order or question.space.order)
+    pairs = zip(numbers[0::2], numbers[1::2], strict=True)
+    corners = tuple(space.read_point(pair, question.extent, question.sent) for pair in pairs)
+    across, down = zip(*corners, strict=True)
+    bounds = Box(min(across), min(down), max(across), max(down))
+    return _ReadPlace(one, corners, _outside(bounds, question), one.spelling)
 
 
 def _other_space(one: WrittenPlace, numbers: Sequence[float], question: _PlaceQuestion) -> Misplacement | None:
@@ -285,8 +347,9 @@ def _outside(box: Box, question: _PlaceQuestion) -> Misplacement | None:
 
 def _read_span(one: WrittenPlace, question: _PlaceQuestion) -> _ReadPlace:
     duration = question.extent[0] if question.extent else None
-    seconds = Span(*one.numbers)
-    if one.mark not in ("", "seconds"):
+    start, end = one.numbers
+    seconds = Span(start / question.scale, end / question.scale)
+    if one.mark not in ("", question.time_unit):
         return _ReadPlace(one, None, "other_space", one.spelling)
     if seconds.end < seconds.start:
         return _ReadPlace(one, None, "malformed_place", f"{one.spelling}, ends before it starts")

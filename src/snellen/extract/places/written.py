@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.core.place import BoxForm, Order, Unit
+from snellen.core.place import BoxForm, Mask, Order, Unit
 
 NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?|nan|inf(?:inity)?)"
 """One number; where it is used, case is ignored."""
@@ -36,6 +36,10 @@ class WrittenPlace(NamedTuple):
     units: tuple[Unit, ...] = ()
     own_order: Order | None = None
     """The units and the order in which this spelling is always written; empty or None for any."""
+    mask: Mask | None = None
+    """The mask whose run lengths are written."""
+    grid: tuple[tuple[bool, ...], ...] = ()
+    """Whether each cell of a grid over the picture belongs to the place, row by row."""
 
 
 class WrittenNumbers(NamedTuple):

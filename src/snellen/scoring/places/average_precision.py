@@ -5,8 +5,8 @@ Boxes are ranked by confidence, over all pictures. In this order each takes the 
 picture and label with the highest IoU of at least the threshold; with none it is wrong. The
 precision at 101 recalls, 0, 0.01, ..., 1, is the highest at that recall or a higher one; their mean
 is the average precision. mAP is its mean over the thresholds 0.5, 0.55, ..., 0.95 and over the
-labels that have a gold box. At most 100 boxes of a label count in a picture. There are no crowds and
-no ranges of areas.
+labels that have a gold box. At most 100 boxes of a label count in a picture. A box without a partner
+that lies in a crowd of its label to the threshold does not count. There are no ranges of areas.
 
 Where a reply does not state the confidence of each box, all of its boxes have 1. Boxes of one
 confidence are ranked in the order of the pictures, then in that of the reply. Without confidences that
@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from snellen.core.arrays import Bools, Floats, Ints, np
 from snellen.core.place import Box, Places, box_iou
+from snellen.scoring.places.matching import crowded_boxes
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """IoU from which a box is right, of COCO's mAP."""
@@ -40,6 +41,8 @@ class JudgedBox(NamedTuple):
     picture: int
     """Its picture, from 0."""
     right: tuple[bool, ...]
+    counts: tuple[bool, ...]
+    """Whether it counts at each threshold; it does not in a crowd."""
 
 
 class JudgedBoxes(NamedTuple):
@@ -73,12 +76,14 @@ def judge_boxes(
         for label, places in golds.items():
             counts.setdefault(label, np.zeros(len(gold)))[picture] = len(places)
         verdicts: dict[int, JudgedBox] = {}
+        in_crowds = [crowded_boxes(reply, truth, min(threshold, _ALMOST_ONE)) for threshold in thresholds]
         for label, places in said.items():
             ranked = sorted(places, key=lambda place: -_score(reply, place))[:_MAX_BOXES]
             truths = [truth.boxes[place] for place in golds.get(label, ())]
             rights = _judge_ranked([reply.boxes[place] for place in ranked], truths, thresholds)
             for place, right in zip(ranked, rights, strict=True):
-                verdicts[place] = JudgedBox(label, _score(reply, place), picture, right)
+                counted = tuple(found or place not in crowded for found, crowded in zip(right, in_crowds, strict=True))
+                verdicts[place] = JudgedBox(label, _score(reply, place), picture, right, counted)
         judged += [verdicts[place] for place in sorted(verdicts)]
     return JudgedBoxes(judged, counts, thresholds)
 
@@ -96,8 +101,11 @@ def average_precision(judged: JudgedBoxes, label: str | None = None) -> AverageP
     boxes.sort(key=lambda box: -box.score)
     gold = judged.gold[label] if label is not None else np.sum(list(judged.gold.values()), axis=0)
     pictures = np.array([box.picture for box in boxes], dtype=np.int64)
-    right = np.array([box.right for box in boxes], dtype=bool).reshape(len(boxes), len(judged.thresholds))
-    return _mean([_of_ranking(right[:, column], pictures, gold) for column in range(right.shape[1])])
+    shape = len(boxes), len(judged.thresholds)
+    right = np.array([box.right for box in boxes], dtype=bool).reshape(shape)
+    counts = np.array([box.counts for box in boxes], dtype=bool).reshape(shape)
+    columns = zip(right.T, counts.T, strict=True)
+    return _mean([_of_ranking(found[counted], pictures[counted], gold) for found, counted in columns])
 
 
 def _of_ranking(right: Bools, pictures: Ints, gold: Floats) -> AveragePrecision:

@@ -47,10 +47,11 @@ def random_places(shape: str, count: int, extent: Sequence[float], number: int, 
             answers.append(Places(points=tuple(Point(*one) for one, _ in pairs), extent=size))
         elif shape == "span":
             answers.append(Places(spans=tuple(Span(*sorted(one + other)) for one, other in pairs), extent=size))
-        else:
+        else:  # A region is a rectangle.
             corners = [[sorted(axis) for axis in zip(one, other, strict=True)] for one, other in pairs]
             boxes = tuple(Box(left, top, right, bottom) for (left, right), (top, bottom) in corners)
-            answers.append(Places(boxes=boxes, extent=size))
+            polygons = tuple(box.corners for box in boxes) if shape in ("polygon", "mask") else ()
+            answers.append(Places(boxes=() if polygons else boxes, polygons=polygons, extent=size))
     return answers
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from snellen.core.place import Places
+from snellen.core.place import Places, share_inside
 from snellen.scoring.places.overlap import overlap, places_in_order, reaches
 
 
@@ -40,8 +40,28 @@ def count_pairs(predicted: Places, gold: Places, threshold: float) -> PairCount:
     labels, those of a pair are equal but for case; a place without a label then has no partner."""
     allowed = _allowed_pairs(predicted, gold, threshold)
     partner: dict[int, int] = {}
-    pairs = sum(_add_pair(place, allowed, partner) for place in range(len(allowed)))
-    return PairCount(pairs, len(predicted), len(gold))
+    crowded = crowded_boxes(predicted, gold, threshold)
+    # Those in a crowd last: of them as many as possible are to stay without a partner.
+    order = sorted(range(len(allowed)), key=crowded.__contains__)
+    pairs = [place for place in order if _add_pair(place, allowed, partner)]
+    return PairCount(len(pairs), len(predicted) - len(crowded.difference(pairs)), len(gold))
+
+
+def crowded_boxes(predicted: Places, gold: Places, threshold: float) -> set[int]:
+    """The numbers of the boxes of a reply that lie in a crowd of their label to the share `threshold`:
+    without a partner they do not count."""
+    if not gold.crowds:
+        return set()
+    labels = [label.strip().casefold() for label in gold.crowd_labels] or [""] * len(gold.crowds)
+    said = [label.strip().casefold() for label in predicted.labels] or [""] * len(predicted.boxes)
+    return {
+        number
+        for number, box in enumerate(predicted.boxes)
+        if any(
+            label in ("", said[number]) and reaches(share_inside(box, crowd), threshold)
+            for crowd, label in zip(gold.crowds, labels, strict=True)
+        )
+    }
 
 
 def _allowed_pairs(predicted: Places, gold: Places, threshold: float) -> list[list[int]]:

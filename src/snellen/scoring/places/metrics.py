@@ -56,7 +56,7 @@ def grade_places(metric: PlaceMetric, answer: str, golds: Sequence[str]) -> floa
 
 
 def _against(metric: PlaceMetric, predicted: Places, gold: Places) -> float:
-    return metric(predicted, gold) if len(gold) else float(not len(predicted))
+    return metric(predicted, gold) if len(gold) else float(not _number(predicted, gold))
 
 
 def inside(predicted: Places, gold: Places) -> float:
@@ -92,11 +92,16 @@ def _closeness(predicted: Places, gold: Places) -> float:
 
 
 def _count(predicted: Places, gold: Places) -> float:
-    return float(len(predicted) == len(gold))
+    return float(_number(predicted, gold) == len(gold))
 
 
 def _count_closeness(predicted: Places, gold: Places) -> float:
-    return max(0.0, 1 - abs(len(predicted) - len(gold)) / max(1, len(gold)))
+    return max(0.0, 1 - abs(_number(predicted, gold) - len(gold)) / max(1, len(gold)))
+
+
+def _number(predicted: Places, gold: Places) -> int:
+    """How many places a reply names, without those that only a crowd explains."""
+    return count_pairs(predicted, gold, 0.5).predicted if gold.crowds else len(predicted)
 
 
 _PLAIN: dict[str, PlaceMetric] = {

@@ -87,6 +87,22 @@ def area_of(places: Places) -> float:
     return float(_pixels(places, _size(places, places)).sum())
 
 
+def shared_area(one: Places, other: Places) -> tuple[float, float]:
+    """The pixels, or seconds, that both answers cover, and those that either does. Raises DataError for
+    polygons or masks in a picture of unknown size."""
+    if one.spans or other.spans:
+        spans = one.spans, other.spans, (*one.spans, *other.spans)
+        first, second, union = (_length(_union_of_spans(each)) for each in spans)
+        return first + second - union, union
+    if any((*one.polygons, *one.masks, *other.polygons, *other.masks)):
+        size = _size(one, other)
+        pixels, others = _pixels(one, size), _pixels(other, size)
+        return float((pixels & others).sum()), float((pixels | others).sum())
+    boxes = one.boxes, other.boxes, (*one.boxes, *other.boxes)
+    first, second, union = (_area_of_union(each) if each else 0.0 for each in boxes)
+    return max(0.0, first + second - union), union
+
+
 def _single(place: SinglePlace, extent: Sequence[float]) -> Places:
     size = tuple(extent)
     if isinstance(place, Box):
