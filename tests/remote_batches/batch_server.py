@@ -40,6 +40,9 @@ class Batch:
     status: str = "running"
     problem: str = ""
     fates: dict[str, Fate] = field(default_factory=dict)
+    host: str = ""
+    in_file: bool = False
+    """Whether its requests came in a file, of Google's."""
 
 
 @dataclass
@@ -149,7 +152,8 @@ class BatchServer:
         assert all(_KEY.fullmatch(key) for key in keys)
         number = len(self.batches) + 1
         place = {"google": f"batches/b{number}", "anthropic": f"msgbatch_{number}"}.get(api, f"batch_{number}")
-        batch = Batch(api, place, requests, metadata.get("snellen", ""), body.get("model", "tiny"))
+        batch = Batch(api, place, requests, metadata.get("snellen", ""), body.get("model", "tiny"), host=self.url)
+        batch.in_file = "fileName" in body.get("batch", {}).get("inputConfig", {})
         self.batches[place] = batch
         if len(requests) > self.most_requests:
             batch.status, batch.problem = "failed", "token_limit_exceeded"
@@ -222,7 +226,7 @@ class BatchServer:
         shown: Json = {"name": batch.id, "metadata": metadata}
         if batch.status == "ended":
             output: Json = {"responsesFile": f"files/{batch.id.removeprefix('batches/')}"}
-            if not self.reached["uploaded"]:
+            if not batch.in_file:
                 lines = self.extra_lines([self._line(batch, key) for key in batch.fates])
                 entries = [{"metadata": {"key": line.pop("key")}, **line} for line in lines if line]
                 output = {"inlinedResponses": {"inlinedResponses": entries}}
@@ -417,7 +421,7 @@ def _anthropic(batch: Batch) -> Json:
         "expires_at": moment,
         "cancel_initiated_at": None,
         "archived_at": None,
-        "results_url": f"https://api.anthropic.com/v1/messages/batches/{batch.id}/results" if ended else None,
+        "results_url": f"{batch.host}/messages/batches/{batch.id}/results" if ended else None,
     }
 
 

@@ -53,7 +53,8 @@ class GoogleBatches:
         body = msgspec.json.encode({"file": {"displayName": name, "mimeType": "application/jsonl"}})
         _, headers = await client.upload(f"../upload/{self._version}/files", body, begin)
         rest = {"X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"}
-        reply, _ = await client.upload(headers.get("X-Goog-Upload-URL", ""), reopen(lines), rest)
+        with reopen(lines) as file:
+            reply, _ = await client.upload(headers.get("X-Goog-Upload-URL", ""), file, rest)
         return place_of(dict_or_empty(reply.get("file")), "name")
 
     async def create(self, client: HttpClient, name: str, upload: str, lines: IO[bytes]) -> str:

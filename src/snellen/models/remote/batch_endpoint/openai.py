@@ -15,11 +15,11 @@ from snellen.models.remote.batch_endpoint.protocol import (
     cancellation_error,
     expiry_error,
     is_near,
-    multipart,
     pages,
     parse_line,
     place_of,
     response_line,
+    upload_file,
 )
 from snellen.models.remote.dialect import Body, Call, dict_or_empty
 from snellen.models.remote.http import HttpClient
@@ -38,8 +38,7 @@ class OpenAIBatches:
         return {"custom_id": key, "method": "POST", "url": self._endpoint, "body": call.body}
 
     async def upload(self, client: HttpClient, name: str, lines: IO[bytes]) -> str:
-        reply, _ = await client.upload("files", multipart(name, lines))
-        return place_of(reply)
+        return await upload_file(client, name, lines)
 
     async def create(self, client: HttpClient, name: str, upload: str, lines: IO[bytes]) -> str:
         body = {"input_file_id": upload, "endpoint": self._endpoint, "completion_window": "24h"}
@@ -83,8 +82,7 @@ class MistralBatches:
         return {"custom_id": key, "body": call.body}
 
     async def upload(self, client: HttpClient, name: str, lines: IO[bytes]) -> str:
-        reply, _ = await client.upload("files", multipart(name, lines))
-        return place_of(reply)
+        return await upload_file(client, name, lines)
 
     async def create(self, client: HttpClient, name: str, upload: str, lines: IO[bytes]) -> str:
         body: Body = {"input_files": [upload], "endpoint": self._endpoint, "model": self._model}

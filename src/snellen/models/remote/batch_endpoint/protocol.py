@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -135,17 +135,19 @@ def batch_problem(messages: object) -> ModelError:
 
 
 def reopen(lines: IO[bytes]) -> IO[bytes]:
-    """The file from its begin, to be closed by whoever sends it: an upload may be tried again."""
+    """The file from its begin, which its sender may close: an upload may be tried again."""
     lines.flush()
     lines.seek(0)
     return os.fdopen(os.dup(lines.fileno()), "rb")
 
 
-def multipart(name: str, lines: IO[bytes]) -> Any:
-    """The form that uploads a file of lines for a batch."""
+async def upload_file(client: HttpClient, name: str, lines: IO[bytes]) -> str:
+    """Upload lines for a batch (`POST files`); returns the name of the file."""
     import aiohttp
 
-    form = aiohttp.FormData()
-    form.add_field("purpose", "batch")
-    form.add_field("file", reopen(lines), filename=f"{name}.jsonl", content_type="application/jsonl")
-    return form
+    with reopen(lines) as file:
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        form.add_field("file", file, filename=f"{name}.jsonl", content_type="application/jsonl")
+        reply, _ = await client.upload("files", form)
+        return place_of(reply)
