@@ -93,7 +93,7 @@ class Command:
         self.process.communicate()
 
     def end(self) -> Ended:
-        output, errors = self.process.communicate(timeout=120)
+        output, errors = self.process.communicate(timeout=400)
         return Ended(self.process.returncode, output, errors, self.folder)
 
 

@@ -41,6 +41,7 @@ class Batch:
     problem: str = ""
     fates: dict[str, Fate] = field(default_factory=dict)
     host: str = ""
+    bodies: dict[str, Json] = field(default_factory=dict)
     in_file: bool = False
     """Whether its requests came in a file, of Google's."""
 
@@ -153,6 +154,7 @@ class BatchServer:
         number = len(self.batches) + 1
         place = {"google": f"batches/b{number}", "anthropic": f"msgbatch_{number}"}.get(api, f"batch_{number}")
         batch = Batch(api, place, requests, metadata.get("snellen", ""), body.get("model", "tiny"), host=self.url)
+        batch.bodies = dict(requests)
         batch.in_file = "fileName" in body.get("batch", {}).get("inputConfig", {})
         self.batches[place] = batch
         if len(requests) > self.most_requests:
@@ -303,7 +305,7 @@ class BatchServer:
 
     def _line(self, batch: Batch, key: str) -> Json:
         """The result of a request, {} if it has none."""
-        asked = dict(batch.requests)[key]
+        asked = batch.bodies[key]
         fate = batch.fates[key] if batch.status != "expired" else "expired"
         if fate == "missing":
             return {}
