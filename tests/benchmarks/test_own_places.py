@@ -602,7 +602,7 @@ def test_spans_in_units_of_time(tmp_path: Path, unit: str, reply: str, line: str
     for model in ("random", "frequent"):
         (run,) = evaluate(model, f"{path}:time_unit={unit}", html=False, out=tmp_path / model).runs
         assert run.summary.outcomes.get("answered") == 1
-        assert run.summary.metrics["whole_picture"].value == 25
+        assert run.summary.metrics["whole_video"].value == 25
 
 
 @pytest.mark.parametrize(

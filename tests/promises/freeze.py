@@ -142,7 +142,9 @@ def _typed(command: str, home: str) -> str:
             code = snellen(shlex.split(command)[1:])
         except SystemExit as stop:  # argparse: --help, --version, a wrong flag
             code = int(stop.code or 0)
-    lines = (_without_times(line.rstrip(), home) for line in out.getvalue().splitlines())
+    lines = [_without_times(line.rstrip(), home) for line in out.getvalue().splitlines()]
+    # A slow machine prints how far a run is.
+    lines = [line for line in lines if not line.endswith("about DURATION left")]
     return "\n".join([f"$ {command}", *lines, f"[{code}]", ""])
 
 

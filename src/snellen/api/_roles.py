@@ -17,7 +17,7 @@ from snellen.api.resolve_benchmarks import NamedBenchmark
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import RECIPE, Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import AnyModel, Model
+from snellen.core.model import AnyModel, Model, abilities
 from snellen.core.request import CLIP, DRAWER, Sampling
 from snellen.core.shard import RunShard
 from snellen.data.in_memory import KEPT_FOLDER
@@ -222,6 +222,17 @@ class RunMatrix:
             describe=join.describe if join else DESCRIBE[0],
             extend_truncated=extended,
         )
+
+    def check_batches(self, probe: bool = False) -> bool:
+        """Whether any model is asked in batches. Raises UsageError for what needs replies in turn."""
+        batched = [name for name, model in self.model_roles.all_models() if abilities(model).batch_terms is not None]
+        option = "--until" if self.options.until is not None else "--probe" if probe else ""
+        if batched and option:
+            raise UsageError(
+                f"{option} goes by the replies to the first questions, and {batched[0] or 'the judge'} is asked all at "
+                f"once, in batches; leave out {option}, or batch=yes"
+            )
+        return bool(batched)
 
     def check_extension(self, extended: int) -> None:
         """Raises UsageError if the limit for replies that were cut is larger than that of no run."""

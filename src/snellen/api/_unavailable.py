@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from snellen.core.errors import ModelError
-from snellen.core.model import Capabilities, Identity, ModelDefaults
+from snellen.core.model import BatchTerms, Capabilities, Identity, ModelDefaults
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.models.naming.catalog import facts_of
 from snellen.models.naming.registry import split_spec
+from snellen.models.remote.profile import profiles
 
 
 @dataclass
@@ -23,6 +24,14 @@ class UnavailableModel(ModelDefaults):
     def identity(self) -> Identity:
         parts = split_spec(self.name)
         return Identity(parts.provider, parts.name)
+
+    @property
+    def batch_terms(self) -> BatchTerms | None:  # type: ignore[override]
+        """Terms of the batches in which it would be asked."""
+        parts = split_spec(self.name)
+        profile = profiles().get(parts.provider)
+        is_batched = parts.options.get("batch") == "yes" and profile is not None and profile.batch is not None
+        return profile.batch.terms() if is_batched and profile and profile.batch else None
 
     @property
     def capabilities(self) -> Capabilities:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from snellen.api._unavailable import UnavailableModel
 from snellen.core.errors import UsageError
-from snellen.core.model import Model, RemoteModel
+from snellen.core.model import Model, RemoteModel, abilities
 from snellen.core.price import Price
 from snellen.engine.limits.abort import MaxFailures
 from snellen.engine.limits.retrying import MAX_SENDS, RetryPolicy
@@ -13,7 +14,7 @@ from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
 from snellen.engine.servers.managed import ManagedModel
-from snellen.models.naming.prices import parse_price, price_of
+from snellen.models.naming.prices import parse_price, price_in_batches, price_of
 
 
 def request_limits(
@@ -45,14 +46,20 @@ class Prices:
             self._overrides[name.rpartition("#")[2]] = parse_price(price)
 
     def price(self, model: Model, alias: str = "") -> Price | None:
-        """The price of a model; None if none is known. Models on the user's own machine have a
-        price only if the command gives one. `alias` is the name the command calls the model."""
+        """The price of a model, in batches if it is asked so; None if none is known. Models on the user's
+        own machine have a price only if the command gives one, which is taken as it stands. `alias` is the
+        name the command calls the model."""
         for name in (alias, *_names(model)):
             if name in self._overrides:
                 return self._overrides[name]
-        if not _is_hosted(model):
+        if isinstance(model, UnavailableModel):
+            price = price_of(model.name)
+        elif _is_hosted(model):
+            price = price_of(_names(model)[0])
+        else:
             return None
-        return price_of(_names(model)[0])
+        terms = abilities(model).batch_terms
+        return price if price is None or terms is None else price_in_batches(price, terms)
 
     def plan_prices(self, plan: RunPlan) -> dict[str, Price]:
         """The known prices of a run's models, by role."""

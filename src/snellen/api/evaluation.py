@@ -165,10 +165,12 @@ class _Evaluation:
             for models_by_role in roles.roles():
                 check_roles(models_by_role)
             prices.check(roles.all_models(), limits.budget)
+            is_batched = matrix.check_batches()
             if options.extend_truncated is not None:
                 matrix.check_extension(options.extend_truncated)
             self._warn_about_models(matrix)
-            results = self._ask(matrix, rule, partial(self._plan, matrix, rule, limits, prices), servers)
+            forecasts = None if is_batched else self.serving
+            results = self._ask(matrix, rule, partial(self._plan, matrix, rule, limits, prices, forecasts), servers)
             results.lost.extend(servers.lost_servers())
             return results
 
@@ -227,11 +229,12 @@ class _Evaluation:
         rule: PrecisionRule | ComparisonRule | None,
         limits: RequestLimits,
         prices: Prices,
+        say: Notify | None,
         cell: RunCell,
         fresh: str,
     ) -> RunPlan:
-        """The plan of a run, whose data are here."""
-        run, say = f"{cell.model[0]} on {cell.benchmark.benchmark.name}", self.serving
+        """The plan of a run, whose data are here; `say` is told what it takes."""
+        run = f"{cell.model[0]} on {cell.benchmark.benchmark.name}"
         plan = replace(
             matrix.run_plan(cell),
             command=self.command,

@@ -98,7 +98,7 @@ def _cells(line: PlanLine) -> tuple[Cell, ...]:
         short_count(estimate.prompt_tokens),
         short_count(estimate.completion_tokens),
         line.dollars,
-        None if estimate.seconds is None else fmt.duration(estimate.seconds),
+        line.wait or (None if estimate.seconds is None else fmt.duration(estimate.seconds)),
     )
 
 
@@ -159,6 +159,9 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
         amount = line.role_dollars.get(role)
         paid = "" if amount is None else f", {amount:.2f} $"
         yield f"up to {count} requests to the {role} besides{paid}"
+    if estimate.waves:
+        follow = "" if estimate.waves == 1 else f", up to {estimate.waves} of them one after the other"
+        yield f"asked in batches, each answered within {line.batch_hours} h{follow}"
     if line.price is not None and line.price.source:
         date_text = f", read {line.price.date}" if line.price.date else ""
         yield f"price from {line.price.source}{date_text}"

@@ -41,8 +41,16 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     """The set-up of its makers that the model is asked by, by name; "" for the plain one."""
     coordinates: str = ""
     """The coordinate space in which places are asked for, and who chose it; "" where none are."""
+    batch_hours: int = 0
+    """Hours that each batch may take, of the models that are asked in batches; 0 if none is."""
     skipped: str = ""
     """Why the model cannot take the benchmark."""
+
+    @property
+    def wait(self) -> str:
+        """How long all batches may take, one after the other; "" without batches."""
+        hours = self.batch_hours * (self.estimate.waves if self.estimate else 0)
+        return f"≤ {hours} h" if hours else ""
 
 
 def check_aims(aims: Aims | None, until: str | None, like: Sequence[Path | str]) -> None:

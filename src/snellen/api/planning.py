@@ -26,7 +26,7 @@ from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.api.resolve_benchmarks import space_of
 from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.benchmark import RECIPE
-from snellen.core.model import AnyModel
+from snellen.core.model import AnyModel, abilities
 from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
@@ -39,7 +39,6 @@ from snellen.engine.offline.estimate import Assumptions, MeasuredPace, estimate,
 from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
-from snellen.models.naming.prices import price_of
 from snellen.settings import force_offline
 from snellen.store.responses import STORE_FILE, ResponseStore
 
@@ -75,6 +74,7 @@ def plan(
     roles = matrix.model_roles
     rule = _stop_rule(options.until, [name for name, _ in roles.models])
     prices.check(roles.all_models(), limits.budget)
+    matrix.check_batches(probe)
     check_judges_see([named.benchmark for named in matrix.benchmarks], roles.shared_roles)
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())
@@ -188,6 +188,7 @@ class _LineEstimator(NamedTuple):
         the estimate is made from the published number of questions, or omitted if that is
         unknown."""
         name, model = run.model_name, run.model
+        models = (model, *run.roles.values())
         missing_requirement = run.benchmark.requires(run.capabilities)
         if missing_requirement:
             return PlanLine(model=name, benchmark=run.benchmark.name, skipped=missing_requirement)
@@ -202,8 +203,6 @@ class _LineEstimator(NamedTuple):
                 measured = MeasuredPace(self.replicas, pace)
                 expected = estimate(run, self.responses, self.assumptions, rule, measured, self.rule, self.pending)
         price = self.prices.price(model, name)
-        if price is None and isinstance(model, UnavailableModel):
-            price = price_of(name)
         role_dollars = {
             role: cost(usage, run.prices[role]) if role in run.prices else None
             for role, usage in expected.tokens_of_others.items()
@@ -221,6 +220,7 @@ class _LineEstimator(NamedTuple):
             role_dollars=role_dollars,
             setup=run.benchmark.parameters.get(RECIPE, ""),
             coordinates=space_of(run.benchmark),
+            batch_hours=max(terms.hours if (terms := abilities(each).batch_terms) else 0 for each in models),
         )
 
 

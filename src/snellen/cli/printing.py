@@ -70,12 +70,12 @@ def progress_bar(what: str) -> Iterator[FetchProgress]:
         yield progress
 
 
-def exit_interrupted(run: Path, console: Console, command: str) -> NoReturn:
-    """Print how an interrupted command goes on, and end the process."""
+def exit_interrupted(run: Path, console: Console, command: str, left: str = "") -> NoReturn:
+    """Print how an interrupted command goes on, and what it left at providers, and end the process."""
     # There is nothing left to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     console.print(
-        f"stopped; what was finished is kept in {run}\ncontinue with: {command}",
+        f"stopped; what was finished is kept in {run}\n{left and left + chr(10)}continue with: {command}",
         highlight=False,
         markup=False,
         soft_wrap=True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import IO, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from snellen.core.errors import ModelError
 from snellen.core.output import Output
 from snellen.core.request import Request, Sampling
 from snellen.core.served_identity import ServedIdentity
@@ -83,6 +84,20 @@ AnyModel = Any
 a `Model`, or anything else that `snellen.wrap_model` takes."""
 
 
+class BatchTerms(NamedTuple):
+    """What one batch of an endpoint may hold, how long it may take, and what its tokens cost."""
+
+    requests: int
+    bytes: int
+    hours: int
+    price: float = 1.0
+    """Share of the listed price of a token."""
+    cached_price: float = 1.0
+    """The same for cached tokens of a prompt."""
+    source: str = ""
+    """Where the price was found, and when."""
+
+
 class ModelDefaults:
     """Base of models: every optional ability with its default.
 
@@ -92,6 +107,8 @@ class ModelDefaults:
     address: str = ""
     """Host and port of the server that answers, for readers: no part of the identity. Empty for
     models on this machine and servers that Snellen starts."""
+    batch_terms: BatchTerms | None = None
+    """Terms of its endpoint for batches, if it is asked by that; None if requests are answered at once."""
     batch_limit: int = 0
     """Requests that no batch exceeds, however far `batch_size` grows; 0 if it does not grow."""
     by_row: bool = False
@@ -223,6 +240,57 @@ class RemoteModel(ModelDefaults):
 
     async def close(self) -> None:
         """End the connections; called inside the event loop that `answer` ran in."""
+
+
+class EncodedRequest(NamedTuple):
+    """A request as a line of a batch, and what its reply is read with: JSON, "" if nothing."""
+
+    line: bytes
+    facts: str = ""
+
+
+class BatchState(NamedTuple):
+    """Whether the server is done with a batch, and what made all of it fail."""
+
+    is_ended: bool
+    problem: ModelError | None = None
+
+
+class BatchedModel(RemoteModel):
+    """Base of models whose server takes many requests at once and answers within hours.
+
+    A batch is uploaded, created and read by its place, the server's name for it. Methods that ask
+    the server raise ModelError with its kind, once; the engine decides what is tried again.
+    """
+
+    batch_terms: BatchTerms
+    batch_account: str
+    """Which server the batches are at, without the key."""
+
+    async def encode_request(self, key: str, request: Request) -> EncodedRequest:
+        """The request as a line, under a key of 64 characters. Raises MediaError."""
+        raise NotImplementedError
+
+    async def upload_batch(self, name: str, lines: IO[bytes]) -> str:
+        """Upload the lines; returns what `create_batch` needs: "" where that sends the lines itself."""
+        raise NotImplementedError
+
+    async def create_batch(self, name: str, upload: str, lines: IO[bytes]) -> str:
+        """Create the batch under a name by which it is found; returns its place."""
+        raise NotImplementedError
+
+    async def find_batches(self, name: str, count: int, since: float) -> list[str]:
+        """Places of the batch of this name, or, where batches have no names, of all that may be it:
+        of so many requests, created since about then (seconds since 1970)."""
+        raise NotImplementedError
+
+    async def batch_state(self, place: str) -> BatchState:
+        """How far a batch is."""
+        raise NotImplementedError
+
+    def batch_results(self, place: str, facts: Mapping[str, str]) -> AsyncIterator[tuple[str, Output]]:
+        """Outputs of a batch that has ended, by key; `facts` are those of the requests, by key."""
+        raise NotImplementedError
 
 
 @runtime_checkable

@@ -155,6 +155,17 @@ def count_live_runs(connection: sqlite3.Connection) -> int:
     return sum(_OtherRun(*row).is_alive() for row in rows)
 
 
+def this_process() -> str:
+    """Name of this process: its machine and its number there."""
+    return f"{_machine()} {os.getpid()}"
+
+
+def is_alive_here(process: str, elsewhere: bool) -> bool:
+    """Whether a process (`this_process`) runs; `elsewhere` is the answer for one of another machine."""
+    machine, _, number = process.rpartition(" ")
+    return _is_running(int(number)) if machine == _machine() else elsewhere
+
+
 @cache
 def _machine() -> str:
     """Name of the machine and of its process-id namespace: a container has its own."""

@@ -159,6 +159,11 @@ def _copy_names(source: sqlite3.Connection, target: sqlite3.Connection, models: 
     if "runs" in tables:
         for row in _rows_before_damage(source, "SELECT id, folder FROM runs"):
             target.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", row)
+    if "batches" in tables:
+        for row in _rows_before_damage(source, "SELECT * FROM batches"):
+            target.execute("INSERT OR IGNORE INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        for row in _rows_before_damage(source, "SELECT * FROM batch_requests"):
+            target.execute("INSERT OR IGNORE INTO batch_requests VALUES (?, ?, ?)", row)
 
 
 def _sound(row: tuple[object, ...]) -> _Row | None:

@@ -70,6 +70,24 @@ MIGRATIONS: tuple[str, ...] = (
         asker INTEGER NOT NULL
     ) WITHOUT ROWID;
     """,
+    # Batches that wait at a provider (`store.batches`).
+    """
+    CREATE TABLE batches (
+        name TEXT PRIMARY KEY,
+        account TEXT NOT NULL,
+        model INTEGER NOT NULL REFERENCES models (id),
+        place TEXT NOT NULL DEFAULT '',
+        owner TEXT NOT NULL,
+        prepared REAL NOT NULL,
+        created REAL NOT NULL DEFAULT 0,
+        requests INTEGER NOT NULL
+    );
+    CREATE TABLE batch_requests (
+        digest BLOB PRIMARY KEY,
+        batch TEXT NOT NULL,
+        facts TEXT NOT NULL
+    ) WITHOUT ROWID;
+    """,
 )
 
 

@@ -34,7 +34,7 @@ from snellen.engine.loop.driving import StepsResult, advance, drive_each, start
 from snellen.engine.loop.plan import check_fresh
 from snellen.engine.loop.preflight import check_models
 from snellen.engine.loop.progress import Progress
-from snellen.engine.loop.request_broker import RequestBroker, RequestLimits, disconnect, model_concurrency
+from snellen.engine.loop.request_broker import RequestBroker, RequestLimits, model_concurrency
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
@@ -157,9 +157,8 @@ class Models:
         finally:
             self.abort_reason = broker.abort_signal.reason
             self.spent = self._note_spending(broker)
-            broker.close()
+            await broker.stop()
             await concurrent_runs.stop()
-            await disconnect(*self.models.values())
             self.progress.on_finish("interrupted" if self.abort_reason else "complete")
 
     def _note_spending(self, broker: RequestBroker) -> dict[str, RoleUsage]:

@@ -63,7 +63,7 @@ def main(options: Options) -> int:
                     serving=None if options.quiet else line_printer(console),
                 )
         except RunInterrupted as stopped:
-            exit_interrupted(stopped.run, console, options.command_line)
+            exit_interrupted(stopped.run, console, options.command_line, stopped.left)
         except KeyboardInterrupt:
             # Ctrl-C before the first question, or a second one while the first is handled.
             exit_interrupted(Path(options.run.out), console, options.command_line)

@@ -42,7 +42,7 @@ from snellen.engine.forecast.sample_costs import CostLedger, Pace, RoleCost, Sam
 from snellen.engine.forecast.wall_time import Capacity
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.plan import RunPlan, build_flow, select_ids
-from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
+from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows
 from snellen.extract.llm import EXTRACTOR
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.store.responses import ResponseStore
@@ -257,8 +257,7 @@ async def _drive_probe(plan: RunPlan, store: ResponseStore, probe: Probe, sample
         )
         return any(client.usage.rate_limited for client in broker.clients.values())
     finally:
-        broker.close()
-        await disconnect(*models.values())
+        await broker.stop()
 
 
 def capacity_of(models: Mapping[str, Model], replicas: int = 1) -> Capacity:

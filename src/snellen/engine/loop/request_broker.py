@@ -10,13 +10,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
-from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel, abilities
+from snellen.core.model import BatchedModel, BatchModel, Model, PreparingModel, RemoteModel, SingleModel, abilities
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.price import Price
 from snellen.core.request import MAIN as MAIN
@@ -31,6 +31,9 @@ from snellen.engine.loop.batching import Batcher, as_output, failure_from_error
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
 from snellen.store.responses import BRIEF, WAIT, ResponseStore, StoreBusy
+
+if TYPE_CHECKING:
+    from snellen.engine.batches.waves import BatchWaves
 
 _INLINE_BYTES = 4 << 20
 """Largest medium, in bytes, that is kept in memory from its check until the reply."""
@@ -190,8 +193,8 @@ class RequestBroker:
     """Answers requests from the store, or from the model of their role (`request.to`).
 
     Each distinct request is sent once. Models of one account share a concurrency window. Lives
-    inside one event loop; `close` ends worker threads. Raises RunAborted for a request that would
-    have to be sent after the run was aborted.
+    inside one event loop; `close` ends worker threads, `stop` connections too. Raises RunAborted for
+    a request that would have to be sent after the run was aborted.
     """
 
     def __init__(
@@ -215,8 +218,15 @@ class RequestBroker:
         }
         for window in self._windows.values():
             self.abort_signal.add_callback(window.open_fully)
+        self.waves: BatchWaves | None = None
+        """What asks the models that are asked in batches; None if there are none."""
+        if batched := {role: model for role, model in models.items() if isinstance(model, BatchedModel)}:
+            from snellen.engine.batches.waves import BatchWaves
+
+            self.waves = BatchWaves(batched, self.clients, store, limits.retries, check_output, self.abort_signal)
         if limits.budget is not None and limits.budget.reason:
             self.abort_signal.abort(limits.budget.reason)
+        self._models = tuple(models.values())
         self._in_flight: dict[bytes, asyncio.Future[Output]] = {}
         self._media_errors: dict[str, str | None] = {}
         self._max_pixels = max_image_pixels()
@@ -259,6 +269,13 @@ class RequestBroker:
         for client in self.clients.values():
             client.close()
 
+    async def stop(self) -> None:
+        """End worker threads and connections; batches stay at their providers."""
+        self.close()
+        if self.waves is not None:
+            await self.waves.stop()
+        await disconnect(*self._models)
+
     async def _ask_model(self, digest: bytes, request: Request, client: ModelClient) -> Output:
         """Send a request that neither the store nor a request in flight answers.
 
@@ -285,7 +302,11 @@ class RequestBroker:
             else:
                 if reservations is not None:
                     reserved = await client.reserve(reservations, checked)
-                output = await client.answer(checked)
+                if self.waves is None:
+                    output = await client.answer(checked)
+                else:
+                    # Without the bytes of its media: thousands of requests wait for a batch.
+                    output = await self.waves.answer(client, digest, request)
             if not isinstance(output, Failure):
                 try:
                     self._store.put(digest, output, client.model_key, wait=BRIEF)
@@ -368,6 +389,10 @@ def concurrent_flows(models: Mapping[str, Model], *, may_stop: bool = False) -> 
     than that are driven: some wait in the window's queue, others for a judge or for their retry,
     whose place nobody would take otherwise.
     """
+    batched = [model.concurrency for model in models.values() if isinstance(model, BatchedModel)]
+    if batched:
+        # A wave holds what all flows have ready.
+        return max(batched)
     main = models[MAIN]
     flows = model_concurrency(main)
     if may_stop and isinstance(main, BatchModel):
@@ -420,8 +445,7 @@ async def ask_all(
     try:
         yield list(await asyncio.gather(*map(output, requests)))
     finally:
-        broker.close()
-        await disconnect(model)
+        await broker.stop()
 
 
 _OUTPUT_TYPES: dict[type, type] = {Generate: Generated, Rank: Ranked, Draw: Drawn, Compare: Compared}

@@ -36,7 +36,7 @@ from snellen.engine.loop.environment import hardware, peak_memory, reset_peak_me
 from snellen.engine.loop.extension import extension_remark
 from snellen.engine.loop.plan import RunPlan, build_flow, build_once, images_reason, run_config, select_units
 from snellen.engine.loop.probe import Probe, open_probe
-from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
+from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run, run_folder_name
@@ -47,10 +47,12 @@ class RunInterrupted(KeyboardInterrupt):
 
     `run` is the folder of the run; before the first run, the folder of all runs."""
 
-    def __init__(self, run: Path, done: int = 0, total: int = 0) -> None:
+    def __init__(self, run: Path, done: int = 0, total: int = 0, left: str = "") -> None:
+        """`left` says what waits at providers."""
         kept = f"{done:,} of {total:,} samples are" if total else "what was finished is"
-        super().__init__(f"stopped; {kept} kept in {run}; the same call, with the same arguments, goes on there")
-        self.run = run
+        goes_on = f"goes on there{f', and takes what is left: {left}' if left else ''}"
+        super().__init__(f"stopped; {kept} kept in {run}; the same call, with the same arguments, {goes_on}")
+        self.run, self.left = run, left
 
 
 class UnsupportedBenchmark(UsageError):
@@ -124,6 +126,8 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
         broker.on_spent = state.record_spending
         concurrent_runs = broker.concurrent_runs = ConcurrentRuns(store)
         broker.on_reused = partial(state.note_reused, store)
+        if broker.waves is not None and plan.warned is not None:
+            broker.waves.on_notice = plan.warned
         try:
             await concurrent_runs.start(broker.in_flight)
             await drive_all(
@@ -131,13 +135,12 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
                 build_flow(plan),
                 broker,
                 state.add_record,
-                concurrent_flows(models, may_stop=plan.stop_rule is not None),
+                min(state.total, concurrent_flows(models, may_stop=plan.stop_rule is not None)),
                 threaded=plan.benchmark.prepare is not None,
             )
         finally:
-            broker.close()
+            await broker.stop()
             await concurrent_runs.stop()
-            await disconnect(*models.values())
 
     remote = isinstance(plan.model, RemoteModel)
     try:
@@ -146,7 +149,9 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
         with infrequent_gc() if remote else nullcontext():
             run_coroutine(main())
     except KeyboardInterrupt:
-        raise RunInterrupted(state.writer.path, state.done, state.total) from None
+        waves = state.broker.waves if state.broker is not None else None
+        left = waves.left if waves is not None else ""
+        raise RunInterrupted(state.writer.path, state.done, state.total, left) from None
 
 
 class ResumeState(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.errors import MediaError
 from snellen.core.media import image_size
-from snellen.core.model import RemoteModel
+from snellen.core.model import RemoteModel, abilities
 from snellen.core.output import CandidateScore, Compared, Drawn, Generated, Output, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, Text, request_digest
@@ -64,6 +64,8 @@ class DryRunCounts:
     """Sizes of the samples some of whose replies are stored."""
     digests: set[bytes] = field(default_factory=set)
     """Digests of the pending requests."""
+    waves: int = 0
+    """Most pending requests of a sample that are asked in batches: each waits for the one before."""
     passes: Counter[int] = field(default_factory=Counter)
     """Number of samples with an unknown score, by their number of passes."""
     scores: list[float] = field(default_factory=list)
@@ -100,6 +102,7 @@ class DryRun:
         self._clients = {
             role: ModelClient(model, self._empty_store, fresh=plan.fresh) for role, model in models.items()
         }
+        self._batched = {role for role, model in models.items() if abilities(model).batch_terms is not None}
         self._tokens_by_image: dict[str, int] = {}
 
     def close(self) -> None:
@@ -113,7 +116,7 @@ class DryRun:
         is_stored: list[bool] = []
         stored_costs: dict[str, RoleCost] = {}
         missing = False
-        pending = repeat = 0
+        pending = repeat = waves = 0
         try:
             request = next(flow)
             while True:
@@ -128,10 +131,12 @@ class DryRun:
                     self.counts.other_roles[request.to] += 1
                     self.counts.other_sizes[request.to].append(self._request_size(request))
                 missing = missing or stored is None
+                waves += stored is None and request.to in self._batched
                 if stored is not None:
                     stored_costs.setdefault(request.to, RoleCost()).add(stored)
                 request = flow.send(_likely_output(request, sample) if stored is None else stored)
         except StopIteration as end:
+            self.counts.waves = max(self.counts.waves, waves)
             self._count_record(end.value, is_stored)
             self._count_sample(sample_size(sample), stored_costs, missing)
         except MediaError:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.benchmarks.declaration.published_sizes import PublishedSize
+from snellen.core.model import abilities
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked, Usage
 from snellen.core.sample import Sample
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, units_in_order
@@ -74,6 +75,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
     seconds: float | None
     """Seconds of the model's work, divided by the number of concurrent requests."""
     store_bytes: float
+    waves: int = 0
+    """Batches that follow each other, because a question waits for the reply to another."""
     said: tuple[str, ...]
     """What each number is based on."""
     forecast: Forecast | None = None
@@ -152,6 +155,7 @@ def estimate_without_data(plan: RunPlan, size: PublishedSize, assumptions: Assum
         prompt_tokens=requests * (assumptions.picture_tokens + _QUESTION_TOKENS),
         completion_tokens=requests * assumptions.reply_tokens,
         seconds=None,
+        waves=most if abilities(plan.model).batch_terms is not None else 0,
         store_bytes=requests * (assumptions.reply_bytes + _ROW_BYTES),
         said=(sentence,),
     )
@@ -290,7 +294,8 @@ def _build_estimate(
         tokens_of_others=_tokens_of_others(counts, assumptions, projected),
         prompt_tokens=tokens.prompt,
         completion_tokens=tokens.completion,
-        seconds=seconds if max_requests else 0.0,
+        seconds=None if counts.waves else seconds if max_requests else 0.0,
+        waves=counts.waves,
         store_bytes=expected * (size + _ROW_BYTES),
         said=tuple(sentences),
         forecast=projected,

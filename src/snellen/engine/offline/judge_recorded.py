@@ -12,7 +12,7 @@ from snellen.core.model import Model
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_each
-from snellen.engine.loop.request_broker import MAIN, RequestBroker, disconnect, model_concurrency
+from snellen.engine.loop.request_broker import MAIN, RequestBroker, model_concurrency
 from snellen.models.replay import Replay
 from snellen.store.responses import ResponseStore
 
@@ -39,8 +39,7 @@ async def _judge_samples(
         width = max(map(model_concurrency, judges.values()))
         await drive_each(enumerate(samples), drive, broker, lambda _: None, width)
     finally:
-        broker.close()
-        await disconnect(*judges.values())
+        await broker.stop()
     if broker.abort_signal.reason:
         raise UsageError(
             f"{broker.abort_signal.reason}; nothing is scored, and the verdicts that were given "

@@ -327,6 +327,11 @@ class Servers(AbstractContextManager["Servers"]):
     def _open(
         self, spec: str, model_spec: ModelSpec, launch: Launch, environment: ServerEnvironment | None = None
     ) -> ManagedModel:
+        if model_spec.options.get("batch") == "yes":
+            raise UsageError(
+                f"{spec}: option batch=yes leaves requests at a provider, and this server is started for the command "
+                "and answers at once; leave it out"
+            )
         if spec not in self._models:
             folder = model_folder(model_spec.name)
             name = str(folder) if folder else model_spec.name

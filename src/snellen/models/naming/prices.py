@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.core.errors import UsageError
+from snellen.core.model import BatchTerms
 from snellen.core.price import Price
 from snellen.models.naming.catalog import facts_of, sources
 from snellen.settings import Settings
@@ -49,6 +50,20 @@ def price_of(spec: str, settings: Settings | None = None) -> Price | None:
         cached=listed.cached,
         date=fact_source.read,
         source=f"{source} ({listed.note})" if listed.note else source,
+    )
+
+
+def price_in_batches(price: Price, terms: BatchTerms) -> Price:
+    """The price of tokens that are asked in batches, by the listed price."""
+    if terms.price == 1 == terms.cached_price:
+        return price
+    cached = price.input if price.cached is None else price.cached
+    return structs.replace(
+        price,
+        input=price.input * terms.price,
+        output=price.output * terms.price,
+        cached=min(cached * terms.cached_price, price.input * terms.price),
+        source=f"{price.source}, of which batches cost {terms.price:.0%} ({terms.source})",
     )
 
 

@@ -61,17 +61,23 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
         raise UsageError(f"{provider} needs a model: {provider}/<model>")
     require_aiohttp(f"{provider}/{name}")
     servers = find_replicas(origin, profile, setup.replicas)
-    client: ServerClient = connection.client(name, settings, setup.concurrency)
+    client = connection.client(name, settings, setup.concurrency)
     if not name:
         name = run_coroutine(only_model(client, origin))
-    if len(servers) > 1:
-        client = _connect_replicas(connection, servers, name, settings)
     revision = settings.get("revision")
     requested = f"{name}@{revision}" if revision and profile.revision_in_name else name
     config = RemoteModelConfig(requested, profile, setup)
     identity = Identity("server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings))
     account = f"{origin.base_url} {(key or Secret('')).fingerprint()}"
-    model = ServerModel(identity, config, _dialect(config), client, account, origin)
+    if setup.batch:
+        from snellen.models.remote.batch_endpoint.model import BatchedServerModel
+
+        return BatchedServerModel(identity, config, _dialect(config), client, account, origin)
+    if len(servers) == 1:
+        return ServerModel(identity, config, _dialect(config), client, account, origin)
+    model = ServerModel(
+        identity, config, _dialect(config), _connect_replicas(connection, servers, name, settings), account, origin
+    )
     model.address = ", ".join(server.host for server in servers)
     return model
 
@@ -136,10 +142,25 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
         raise UsageError(f"option video=native: {provider} takes no whole videos, only frames")
     if setup.images == "video" and (profile.video == "none" or profile.dialect != "chat"):
         raise UsageError(f"option images=video: {provider} takes no frames as a video")
+    if setup.batch:
+        _check_batch(provider, profile, setup)
     if profile.dialect == "converse" and setup.stream:
         raise UsageError(f"option stream=yes: the streams of {provider} are not read; leave it out")
     if profile.dialect != "chat" and (setup.endpoint != "chat" or setup.rank != "off"):
         raise UsageError(f"{provider} has one endpoint and ranks nothing; leave out endpoint, rank")
+
+
+def _check_batch(provider: str, profile: ProviderProfile, setup: Setup) -> None:
+    """Raises UsageError if the provider, or this use of it, cannot be asked in batches."""
+    if profile.batch is None:
+        known = ", ".join(name for name, each in profiles().items() if each.batch is not None)
+        raise UsageError(f"option batch=yes: {provider} has no endpoint for batches; leave it out (known: {known})")
+    barred = {"stream=yes": setup.stream, f"endpoint={setup.endpoint}": setup.endpoint == "images"}
+    barred |= {"draws=yes": setup.draws, f"rank={setup.rank}": setup.rank != "off"}
+    barred |= {"replicas": bool(setup.replicas)}
+    for option, is_set in barred.items():
+        if is_set:
+            raise UsageError(f"option batch=yes asks one server for whole texts; leave out batch=yes, or {option}")
 
 
 def _dialect(config: RemoteModelConfig) -> Dialect:

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from snellen.core.errors import MissingExtra, ModelError
@@ -22,8 +22,10 @@ from snellen.models.remote.json_reply import parse_json, quote
 from snellen.settings import proxy_for
 
 if TYPE_CHECKING:
-    from aiohttp import ClientConnectorError, ClientResponse, ClientSession
+    from aiohttp import ClientConnectorError, ClientResponse, ClientSession, ClientTimeout, FormData
     from aiohttp.abc import AbstractResolver
+
+    Payload = bytes | IO[bytes] | AsyncIterator[bytes] | FormData
 
 _CONNECT_TIMEOUT = 20.0
 """Seconds to wait for a connection."""
@@ -34,6 +36,8 @@ _LARGE_BODY = 1 << 20
 """Bytes from which a body is passed to aiohttp as a file, which it writes in pieces."""
 _MAX_ERROR_BYTES = MEGABYTE
 """Bytes that are read of the body of an error."""
+_MAX_FILE_BYTES = 1 << 40
+"""Bytes that are read of a file, one line after the other."""
 _MAX_REDIRECTS = 3
 """Redirects of an image's URL, each of which is checked again."""
 PROXY = "the proxy"
@@ -126,6 +130,9 @@ class HttpClient:
         """Session for URLs that the server names: it connects to public addresses only."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proxy: str | None = None
+        self._reply_timeout: ClientTimeout
+        self._transfer_timeout: ClientTimeout
+        """Both are made with the session."""
         self.on_reply: Callable[[Mapping[str, Any]], object] = lambda reply: None
         """Called with each reply to a POST; for a stream, with its first chunk."""
 
@@ -182,6 +189,47 @@ class HttpClient:
         except _network_errors() as error:
             raise self._model_error(error, url) from error
 
+    async def upload(
+        self, target: str, body: Payload, headers: Mapping[str, str] = {}
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """POST a file to a path or to a URL of this server, however long it takes; returns the JSON object
+        of the reply, {} if it is empty, and the headers of the reply."""
+        url = self._own_url(target)
+        own = await self._endpoint.headers_with_key("POST", url, None)
+        if not isinstance(body, bytes):
+            # Of a form, aiohttp writes the type with its boundary.
+            own = {name: value for name, value in own.items() if name != "Content-Type"}
+        try:
+            async with self._request("POST", url, body, {**own, **headers}, transfers=True) as response:
+                await self._raise_for_status(response)
+                data = await read_body(response, self._max_reply_bytes)
+                return (decode_object(data) if data.strip() else {}), response.headers
+        except _network_errors() as error:
+            raise self._model_error(error, url) from error
+
+    async def lines(self, path: str) -> AsyncIterator[bytes]:
+        """GET a file of any length, line by line; a line may be as long as a reply. Raises ModelError."""
+        url = self._endpoint.url(path)
+        headers = await self._endpoint.headers_with_key("GET", url, None)
+        try:
+            async with self._request("GET", url, None, headers, transfers=True) as response:
+                await self._raise_for_status(response)
+                async for line in _lines(read_chunks(response, _MAX_FILE_BYTES)):
+                    if len(line) > self._max_reply_bytes:
+                        raise ModelError("a line of the file is longer than a reply may be (max_reply_mb)", "server")
+                    if line:
+                        yield line
+        except _network_errors() as error:
+            raise self._model_error(error, url) from error
+
+    def _own_url(self, target: str) -> str:
+        """The URL of a path, or a URL that this server named: the key is sent to no other."""
+        if "://" not in target:
+            return self._endpoint.url(target)
+        if urlsplit(target)[:2] != urlsplit(self._endpoint.base_url)[:2]:
+            raise ModelError(f"the server names the address of another: {quote(target)}", "request")
+        return target
+
     async def on_each(self, check: Callable[[str], Awaitable[None]]) -> None:
         """Check the server."""
         await check("")
@@ -205,8 +253,16 @@ class HttpClient:
             raise self._model_error(error, url) from error
 
     def _request(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, external: bool = False
+        self,
+        method: str,
+        url: str,
+        body: Payload | None,
+        headers: Mapping[str, str],
+        *,
+        external: bool = False,
+        transfers: bool = False,
     ) -> AbstractAsyncContextManager[ClientResponse]:
+        """Send a request. `transfers`: it has no time limit as long as bytes are moving."""
         from yarl import URL
 
         session = self._loop_session()
@@ -217,8 +273,9 @@ class HttpClient:
             method,
             # What is signed is sent as it stands: aiohttp would write %3A as a colon.
             URL(url, encoded=True) if self._endpoint.credentials is not None else url,
-            data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body,
+            data=io.BytesIO(body) if isinstance(body, bytes) and len(body) > _LARGE_BODY else body,
             headers=headers,
+            timeout=self._transfer_timeout if transfers else self._reply_timeout,
             proxy=self._proxy,
             # A redirect would carry the key along (aiohttp drops only `Authorization`), or lead to
             # an address that was not checked.
@@ -273,11 +330,13 @@ class HttpClient:
     def _new_session(self, resolver: AbstractResolver | None = None) -> ClientSession:
         import aiohttp
 
+        self._reply_timeout = aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT_TIMEOUT)
+        self._transfer_timeout = aiohttp.ClientTimeout(sock_connect=_CONNECT_TIMEOUT, sock_read=self._timeout)
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=self._concurrency, keepalive_timeout=_KEEP_ALIVE, ttl_dns_cache=300, resolver=resolver
             ),
-            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT_TIMEOUT),
+            timeout=self._reply_timeout,
             headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,

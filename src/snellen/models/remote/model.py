@@ -81,12 +81,12 @@ class ServerModel(RemoteModel):
             refuses = ended.stop_reason == "refusal"
             if not (isinstance(request, Generate) or (refuses and isinstance(request, Draw))):
                 return Failure("unsupported", f"the provider refuses: {ended}")
-            output = Generated(str(ended) if refuses else "", ended.stop_reason)
+            output = blocked_reply(ended)
         if isinstance(output, Failure):
             return output
         seconds = round(time.perf_counter() - started, 6)
         self._self_report.request_list()
-        return msgspec.structs.replace(_hide_keys(output), seconds=seconds)
+        return msgspec.structs.replace(hide_keys(output), seconds=seconds)
 
     def reset_served(self) -> None:
         """Forget earlier reports."""
@@ -206,7 +206,12 @@ class ServerModel(RemoteModel):
         return None
 
 
-def _hide_keys(output: Output) -> Output:
+def blocked_reply(ended: ReplyBlocked) -> Generated:
+    """The reply that a content filter or the token limit left."""
+    return Generated(str(ended) if ended.stop_reason == "refusal" else "", ended.stop_reason)
+
+
+def hide_keys(output: Output) -> Output:
     """Remove keys from a reply: a server may repeat what it was sent."""
     if isinstance(output, Generated):
         thoughts = output.reasoning and hide(output.reasoning, MIN_REPLY_LENGTH)

@@ -18,6 +18,8 @@ EndpointKind = Literal["chat", "completions", "images"]
 RankMethod = Literal["off", "echo", "prompt_logprobs"]
 
 EXTRA_PREFIX = "body."
+BATCHED = 50_000
+"""Most questions in work at once where they are asked in batches."""
 OPTIONS = (
     ModelOption("base_url", "address of the endpoint, e.g. https://example.org/v1"),
     ModelOption("key_env", "environment variable that holds the key"),
@@ -57,6 +59,9 @@ OPTIONS = (
     ModelOption("logprobs", "whether the server gives log-probabilities", ("yes", "no")),
     ModelOption("schema", "no: a benchmark's schema of the reply is not sent", ("yes", "no")),
     ModelOption("stream", "yes: the reply is sent piece by piece", ("yes", "no")),
+    ModelOption(
+        "batch", "yes: asked in batches, at a lower price, with replies within a day (servers.md)", ("yes", "no")
+    ),
     ModelOption("endpoint", "completions: plain text in; images: images out", ("chat", "completions", "images")),
     ModelOption("picture_host", "HOST or HOST:PORT from which drawn images are fetched, too"),
     ModelOption("draws", "yes: its chat replies hold images", ("yes", "no")),
@@ -100,6 +105,8 @@ class Setup:
     logprobs: bool
     schema: bool
     stream: bool
+    batch: bool
+    """Whether requests are gathered and asked by the endpoint for batches."""
     endpoint: EndpointKind
     draws: bool
     image_hosts: tuple[str, ...]
@@ -128,10 +135,11 @@ def read_setup(provider: str, profile: ProviderProfile, options: Mapping[str, st
     values = read_options(provider, plain, OPTIONS)
     timeout = float(values.get("timeout", 600))
     replicas = tuple(filter(None, values.get("replicas", "").split("+")))
+    batch = values.get("batch") == "yes"
     size, max_tokens = values.get("image_size"), values.get("max_new_tokens")
     return Setup(
         replicas=replicas,
-        concurrency=int(values.get("concurrency", profile.concurrency * (1 + len(replicas)))),
+        concurrency=int(values.get("concurrency", BATCHED if batch else profile.concurrency * (1 + len(replicas)))),
         timeout=timeout,
         first_timeout=float(values.get("first_timeout", max(timeout, min(2 * timeout, 600)))),
         max_reply_mb=int(values.get("max_reply_mb", 64)),
@@ -147,6 +155,7 @@ def read_setup(provider: str, profile: ProviderProfile, options: Mapping[str, st
         logprobs=values["logprobs"] == "yes" if "logprobs" in values else profile.logprobs,
         schema=values.get("schema", "yes") == "yes",
         stream=values.get("stream") == "yes",
+        batch=batch,
         endpoint=cast(EndpointKind, values.get("endpoint", "chat")),
         draws=values.get("draws") == "yes",
         image_hosts=tuple(filter(None, values.get("picture_host", "").split("+"))),

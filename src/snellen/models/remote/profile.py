@@ -10,6 +10,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from snellen.core.model import BatchTerms
+
 DialectName = Literal["chat", "anthropic", "google", "converse"]
 PROTOCOLS: dict[DialectName, str] = {
     "chat": "OpenAI's chat completions",
@@ -22,6 +24,32 @@ URL_SCHEMES = ("http", "https")
 AWS_VARIABLES = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 Video = Literal["none", "video_url"]
 SchemaField = Literal["", "json_schema", "json_object"]
+
+
+class BatchProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The endpoint of a provider that takes requests in batches."""
+
+    api: Literal["openai", "anthropic", "google", "mistral"]
+    requests: int
+    """Most requests of a batch."""
+    megabytes: int
+    """Most megabytes (10^6 bytes) of a batch."""
+    hours: int = 24
+    """Hours in which replies are promised, or are given up."""
+    price: float = 1.0
+    """Price of a token, as a share of its listed price."""
+    cached_price: float = 1.0
+    """The same for cached tokens; 1 where the provider does not say."""
+    limits_source: str = ""
+    price_source: str = ""
+    read: str = ""
+    """Day on which the sources were read, ISO 8601."""
+
+    def terms(self) -> BatchTerms:
+        """As the engine takes them."""
+        source = f"{self.price_source}, read {self.read}" if self.price_source else ""
+        size = self.megabytes * 1_000_000
+        return BatchTerms(self.requests, size, self.hours, self.price, self.cached_price, source)
 
 
 class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,6 +127,8 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")
     """Media types of images that are sent unchanged; others are converted to PNG."""
     concurrency: int = 32
+    batch: BatchProfile | None = None
+    """Its endpoint for batches; None if it has none, or none that is known here."""
 
 
 @functools.cache

@@ -1,0 +1,135 @@
+"""A process that is killed at any step of a batch: nothing is lost, and nothing is asked twice."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+from batch_runs import APIS, Command, Ended, asked, model_at, questions
+from batch_server import Api, BatchServer
+
+COUNT = 9
+STEPS = {
+    "upload hangs after": "upload hangs after",
+    "create hangs before": "create hangs before",
+    "create hangs after": "created",
+    "polling": "polled",
+    "results hang": "results hang",
+}
+"""By step: what has happened at the server when the process is killed."""
+
+
+def is_complete(ended: Ended) -> bool:
+    assert ended.status == 0, ended.errors
+    assert ended.outcomes == dict.fromkeys(map(str, range(COUNT)), "answered")
+    with sqlite3.connect(ended.folder / "out" / "store.sqlite") as store:
+        assert store.execute("SELECT count(*) FROM batches").fetchone() == (0,)
+        assert store.execute("SELECT count(*) FROM batch_requests").fetchone() == (0,)
+    store.close()
+    return True
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_at_any_step_asks_nothing_twice(batches: BatchServer, tmp_path: Path, api: Api, step: str) -> None:
+    if step == "upload hangs after" and api in ("anthropic", "google"):
+        # Their small batches are created without an upload.
+        step = "create hangs before"
+    if step == "results hang" and api == "google":
+        # The results of a small batch are in the answer to the poll.
+        step = "polling"
+    data = questions(tmp_path, COUNT)
+    batches.faults[step] = 1
+    if step == "polling":
+        batches.polls_needed = 10_000
+    first = Command(tmp_path, model_at(batches, api), data)
+    first.wait_for(lambda: bool(batches.reached[STEPS[step]]))
+    first.kill()
+    batches.polls_needed = 1
+    assert is_complete(asked(tmp_path, model_at(batches, api), data))
+    assert set(batches.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_batches_of_others_are_not_taken_for_ours(batches: BatchServer, tmp_path: Path, api: Api) -> None:
+    """A process dies before it created its batch, and somebody else creates one of the same size."""
+    data = questions(tmp_path, COUNT)
+    batches.faults["create hangs before"] = 1
+    first = Command(tmp_path, model_at(batches, api), data)
+    first.wait_for(lambda: bool(batches.reached["create hangs before"]))
+    first.kill()
+    other = tmp_path / "other"
+    other.mkdir()
+    foreign = questions(other, COUNT)
+    foreign.write_text(foreign.read_text().replace("What is ", "Tell: What is "))
+    assert is_complete(asked(other, model_at(batches, api), foreign))
+    assert is_complete(asked(tmp_path, model_at(batches, api), data))
+    assert set(batches.asked.values()) == {1}
+    assert len(batches.asked) == 2 * COUNT
+
+
+def test_ctrl_c_says_what_waits_and_the_same_command_takes_it(batches: BatchServer, tmp_path: Path) -> None:
+    data = questions(tmp_path, COUNT)
+    batches.polls_needed = 10_000
+    first = Command(tmp_path, model_at(batches, "openai"), data)
+    first.wait_for(lambda: bool(batches.reached["polled"]))
+    first.process.send_signal(signal.SIGINT)
+    stopped = first.end()
+    assert stopped.status == 130
+    assert "9 requests wait at openai/tiny in 1 batch (batch_1)" in stopped.errors
+    assert "Traceback" not in stopped.errors
+    batches.polls_needed = 1
+    ended = asked(tmp_path, model_at(batches, "openai"), data)
+    assert is_complete(ended)
+    assert set(batches.asked.values()) == {1}
+    info = ended.run.info
+    assert info.spent["model"].sent == COUNT
+    assert info.spent["model"].answered == COUNT
+
+
+def test_a_kill_while_results_are_stored_counts_what_they_cost(batches: BatchServer, tmp_path: Path) -> None:
+    data = questions(tmp_path, COUNT)
+    batches.faults["results hang"] = 1
+    first = Command(tmp_path, model_at(batches, "openai"), data)
+    first.wait_for(lambda: bool(batches.reached["results hang"]))
+    first.kill()
+    ended = asked(tmp_path, model_at(batches, "openai"), data)
+    assert is_complete(ended)
+    assert ended.run.info.spent["model"].answered == COUNT
+    assert ended.run.info.spent["model"].usage.prompt_tokens == 12 * COUNT
+
+
+def test_another_command_over_the_same_store_takes_the_batch(batches: BatchServer, tmp_path: Path) -> None:
+    data = questions(tmp_path, COUNT)
+    batches.polls_needed = 10_000
+    first = Command(tmp_path, model_at(batches, "openai"), data)
+    first.wait_for(lambda: bool(batches.reached["polled"]))
+    # A second process while the first waits: it waits for the same batch.
+    second = Command(tmp_path, model_at(batches, "openai"), data, "--limit", "4")
+    second.wait_for(lambda: batches.reached["listed"] >= 2 or batches.live >= 1)
+    first.kill()
+    batches.polls_needed = 1
+    ended = second.end()
+    assert ended.status == 0, ended.errors
+    assert set(batches.asked.values()) == {1}
+    # The replies that it did not need are stored too: nothing is asked again.
+    ended = asked(tmp_path, model_at(batches, "openai"), data)
+    assert ended.status == 0, ended.errors
+    assert set(batches.asked.values()) == {1}
+
+
+def test_fresh_asks_again_and_leaves_what_waits(batches: BatchServer, tmp_path: Path) -> None:
+    data = questions(tmp_path, COUNT)
+    batches.polls_needed = 10_000
+    first = Command(tmp_path, model_at(batches, "openai"), data)
+    first.wait_for(lambda: bool(batches.reached["polled"]))
+    first.kill()
+    batches.polls_needed = 1
+    fresh = asked(tmp_path, model_at(batches, "openai"), data, "--fresh", "again")
+    assert fresh.status == 0, fresh.errors
+    assert set(batches.asked.values()) == {2}
+    # The first batch was taken on the way: its replies are stored under their own requests.
+    assert asked(tmp_path, model_at(batches, "openai"), data).status == 0
+    assert set(batches.asked.values()) == {2}
