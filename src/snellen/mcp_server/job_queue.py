@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 )"""
 
 
-class Job(Struct, frozen=True):
+class QueuedRun(Struct, frozen=True):
     """A run that was asked for."""
 
     id: int
@@ -68,7 +68,7 @@ class JobQueue:
         with self._transaction() as connection:
             connection.execute(_SCHEMA)
 
-    def submit(self, model: str, benchmark: str, limit: int | None) -> Job:
+    def submit(self, model: str, benchmark: str, limit: int | None) -> QueuedRun:
         """Add a job, or find the same one that is not over yet."""
         with self._transaction() as connection:
             found = connection.execute(
@@ -84,23 +84,23 @@ class JobQueue:
                 found = (added.lastrowid,)
             return self._job(connection, found[0])
 
-    def job(self, number: int) -> Job:
+    def job(self, number: int) -> QueuedRun:
         """A job by its number. Raises UsageError for one that there is not."""
         with self._transaction() as connection:
             return self._job(connection, number)
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[QueuedRun]:
         """All jobs, the newest first."""
         with self._transaction() as connection:
             return [_read(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM jobs ORDER BY id DESC")]
 
-    def spent(self) -> float:
+    def total_spent(self) -> float:
         """What all jobs have spent that were asked for under a budget of this unit."""
         with self._transaction() as connection:
             query = "SELECT coalesce(sum(spent), 0) FROM jobs WHERE unit = ?"
             return float(connection.execute(query, (self._unit,)).fetchone()[0])
 
-    def request_stop(self, number: int) -> Job:
+    def request_stop(self, number: int) -> QueuedRun:
         """Stop a job: one that waits at once, one that runs by the process that works on it. Raises
         UsageError for one that there is not."""
         with self._transaction() as connection:
@@ -140,7 +140,7 @@ class JobQueue:
         """Let another process work on the jobs."""
         self._lock.release()
 
-    def begin(self, models: Collection[str], before: float) -> tuple[Job, float] | None:
+    def begin(self, models: Collection[str], before: float) -> tuple[QueuedRun, float] | None:
         """Begin the oldest job of these models that waits; None if there is none. With it comes what
         had been spent when it was begun first: `before`, unless it goes on after a kill."""
         with self._transaction() as connection:
@@ -162,7 +162,7 @@ class JobQueue:
                 (state, spent, msgspec.json.encode(runs).decode(), note, number),
             )
 
-    def _job(self, connection: sqlite3.Connection, number: int) -> Job:
+    def _job(self, connection: sqlite3.Connection, number: int) -> QueuedRun:
         row = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (number,)).fetchone()
         if row is None:
             raise UsageError(f"there is no job {number}; the tool `queue` lists them")
@@ -186,6 +186,6 @@ class JobQueue:
 _COLUMNS = "id, model, benchmark, question_limit, state, submitted, runs, note, spent"
 
 
-def _read(row: tuple[Any, ...]) -> Job:
+def _read(row: tuple[Any, ...]) -> QueuedRun:
     number, model, benchmark, limit, state, submitted, runs, note, spent = row
-    return Job(number, model, benchmark, limit, state, submitted, msgspec.json.decode(runs), note, spent)
+    return QueuedRun(number, model, benchmark, limit, state, submitted, msgspec.json.decode(runs), note, spent)

@@ -17,7 +17,7 @@ from snellen.benchmarks.declaration.registry import expand_suites, is_data_sourc
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import RoleUsage
 from snellen.engine.limits.spending import Budget
-from snellen.mcp_server.job_queue import Job, JobQueue, JobState
+from snellen.mcp_server.job_queue import JobQueue, JobState, QueuedRun
 from snellen.store.runs import find_runs
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class RunStarter:
 
     def left(self) -> float:
         """What may still be spent, in the budget's unit."""
-        return max(0.0, self.budget.amount - self.queue.spent())
+        return max(0.0, self.budget.amount - self.queue.total_spent())
 
     def start(self, model: str, benchmark: str, wait: float, limit: int | None) -> str:
         """Put a run of one model on one benchmark into the queue, and wait for it at most `wait`
@@ -95,7 +95,7 @@ class RunStarter:
         if self._thread is not None:
             self._thread.join(_CLOSE)
 
-    def _encode(self, job: Job) -> str:
+    def _encode(self, job: QueuedRun) -> str:
         ahead = sum(other.id < job.id and not other.is_over for other in self.queue.jobs())
         value = {
             "job": job.id,
@@ -130,7 +130,7 @@ class RunStarter:
                     # Another server of the folder may have other models.
                     self.queue.unlock()
 
-    def _run(self, job: Job, before: float) -> None:
+    def _run(self, job: QueuedRun, before: float) -> None:
         """Run a job, and write how it ended. `before` is what all runs of the folder had spent."""
         runs, note = list[str](), ""
         state: JobState = "ended"
@@ -149,7 +149,7 @@ class RunStarter:
             state, note = "failed", f"{type(error).__name__}: {error}"
         self.queue.end(job.id, state, max(0.0, self._total_spent() - before), runs, note)
 
-    async def _evaluate(self, job: Job) -> Results:
+    async def _evaluate(self, job: QueuedRun) -> Results:
         """The results of a job. Raises CancelledError once it is to stop."""
         from snellen.api.evaluation import aevaluate
 
