@@ -50,7 +50,7 @@ class UnknownName(UsageError):
         near = [
             by_lower[match]
             for match, ratio in zip(close, ratios, strict=True)
-            if ratio > 0.7 * ratios[0] and match in spelt.values()
+            if ratio > 0.75 * ratios[0] and match in spelt.values()
         ]
         if near:
             advice = "did you mean " + " or ".join(near) + "?"
