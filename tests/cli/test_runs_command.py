@@ -171,7 +171,7 @@ def test_replies_stay_while_a_run_is_missing(tmp_path, capsys):
     ("content", "sentence"),
     [
         (b"no archive", "is no archive of runs, or is damaged"),
-        (gzip.compress(b"no tar, and longer than a block" * 40), "is no archive of runs, or is damaged"),
+        (gzip.compress(b"no tar, and longer than a block" * 40, mtime=0), "is no archive of runs, or is damaged"),
         ("empty", "holds no run"),
         ("escape", "is no archive of runs, or is damaged"),
     ],
