@@ -70,12 +70,15 @@ PLACES = {"perceptiontest", "tomato"}
 OF_ANSWERS = {
     "coco-caption.tsv",
     "creation-mmbench.tsv",
+    "eyechart-pages.tsv",
     "odinw-13.jsonl",
+    "olmocr-bench.jsonl",
+    "omnidocbench.jsonl",
     "pope.tsv",
     "q-bench-video@part=all.tsv",
     "q-bench-video@part=open.tsv",
 }
-"""F1, mAP, CIDEr and grades of judges: no headline can be made of what is right alone."""
+"""F1, mAP, CIDEr, grades of judges and of pages: no headline can be made of what is right alone."""
 _DRESSED = re.compile(r"\(?[A-Z][.)]\s*")
 
 

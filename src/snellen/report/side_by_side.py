@@ -67,9 +67,9 @@ def _field_figure(golds: Sequence[str], answer: str | None) -> Element | None:
 
     try:
         json.loads(answer or "null")
+        results = nearest_results(answer, golds)
     except ValueError:
         return None
-    results = nearest_results(answer, golds)
     counts = count_fields(results)
     said = f"{counts.right} of {counts.right + counts.wrong + counts.missing} fields right"
     others = (f"{number} {name}" for name, number in counts._asdict().items() if number and name != "right")
