@@ -87,6 +87,7 @@ def test_no_command_shows_a_key(
         ["report", "snellen-results", "--format", "html", "-o", "out.html"],
         ["export", "snellen-results", "--to", "pages", "-o", "pages"],
         ["leaderboard", "snellen-results"],
+        ["runs", "snellen-results", "--where", "samples>0"],
         ["merge", "snellen-results", "--out", "merged"],
         ["compare", "snellen-results", "--common"],
         ["why", "RUN", "OTHER"],
