@@ -176,7 +176,7 @@ def _document(runs: Sequence[StoredRun]) -> Document:
             "bytes": fmt.size(run.row.size),
         }
         rows.append([shown[name] for name in _COLUMNS])
-    table = Table("runs", columns, rows, on_terminal="lines")
+    table = Table("runs", columns, rows, [f"columns: {', '.join(_COLUMNS)}"], on_terminal="lines")
     return Document([table, Line(_totals(runs))], data=[{**run.facts, "path": str(run.path)} for run in runs])
 
 
