@@ -44,7 +44,7 @@ VERSION, PLACES_VERSION = "5", "6"
 _SEARCHED_ROWS = 100
 """Rows of a table among which one that asks for a page is searched."""
 SCORE = "score"
-"""Name of the mean over questions of which some ask for places and others do not."""
+"""Name of the mean over questions of which some ask for pages, or some for places and others not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +172,12 @@ def _ask_for_places(declaration: Declaration, scoring: RuleScoring, table: DataT
 
 
 def _leave_room_for_pages(declaration: Declaration, table: DataTable) -> Declaration:
-    """The declaration with longer replies where one of the first rows asks for a page."""
+    """The declaration with longer replies, and a name for the mean of partial scores, where one of the first rows
+    asks for a page."""
     if not any(map(asks_for_page, islice(table, _SEARCHED_ROWS))):
         return declaration
+    if isinstance(declaration.scoring, RuleScoring):
+        declaration = replace(declaration, scoring=replace(declaration.scoring, metric=SCORE))
     return replace(declaration, max_new_tokens=declaration.max_new_tokens or MAX_PAGE_TOKENS)
 
 
