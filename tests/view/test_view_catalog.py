@@ -12,6 +12,7 @@ from benchmarks.perf.thousands_of_runs import write_made_runs
 from viewing import ask, catalog, going_on, made_run, served, set_status
 
 import snellen
+from snellen.api.report import report_of
 from snellen.core.errors import UsageError
 from snellen.view.files import write_pages
 from snellen.view.local_server import MAX_BODY, TOKEN_HEADER
@@ -261,6 +262,29 @@ def test_active_run_is_counted_and_scored(tmp_path):
         with (run.path / "samples.jsonl").open("ab") as file:
             file.write(b"".join(rest))
         wait(lambda row: row["done"] == 60 and row["n"] == 60)
+
+
+def test_a_benchmark_that_raises_anything_costs_its_own_row_alone(tmp_path, monkeypatch):
+    runs = [made_run(tmp_path, f"m{at}", count=5) for at in range(2)]
+    for run in runs:
+        set_status(run.path, "interrupted")
+        (run.path / "report.json").unlink(missing_ok=True)
+
+    def break_first(folder):
+        if folder.path.name == runs[0].name:
+            raise ValueError("units of another benchmark")
+        return report_of(folder)
+
+    monkeypatch.setattr("snellen.view.run_catalog.report_of", break_first)
+    one = RunCatalog([tmp_path])
+    one.refresh()
+    deadline = time.monotonic() + 60
+    while not all(row.problem for _, row in one.rows()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    rows = dict(one.rows())
+    assert rows[runs[0].name].problem == "units of another benchmark"
+    # Made runs have an option that their benchmark does not.
+    assert "has no option 'split'" in rows[runs[1].name].problem
 
 
 def test_row_shows_annotations(tmp_path):

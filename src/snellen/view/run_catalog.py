@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from snellen.api.report import report_of
-from snellen.core.errors import SnellenError, UsageError, storage_errors
+from snellen.core.errors import UsageError, storage_errors
 from snellen.core.summary import Interval
 from snellen.report.format import interval_text, score_text
 from snellen.store.annotations import ANNOTATIONS_FILE
@@ -314,7 +314,7 @@ class RunCatalog:
             started = time.monotonic()
             try:
                 row = with_score(row, report_of(open_run(path)))
-            except (SnellenError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - a benchmark of a user may raise anything, and the others go on
                 row = with_problem(row, error)
             now = time.monotonic()
             with self._lock:

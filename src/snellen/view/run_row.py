@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from snellen.analysis.comparison.comparability import EXTENT, STOPPED, extent_asked, run_facts
 from snellen.analysis.comparison.deviations import DEVIATION_MEANINGS, DEVIATION_TITLES, deviations
-from snellen.core.errors import SnellenError, StorageError
+from snellen.core.errors import StorageError
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
@@ -207,7 +207,7 @@ def with_score_of(row: CatalogRow, earlier: CatalogRow) -> CatalogRow:
 _SCORE_FIELDS = ("metric", "unit", "top", "value", "low", "high", "level", "n", "setting", "baselines", "metrics")
 
 
-def with_problem(row: CatalogRow, error: SnellenError | OSError) -> CatalogRow:
+def with_problem(row: CatalogRow, error: Exception) -> CatalogRow:
     """The row of a run whose samples so far cannot be summarised."""
     return msgspec.structs.replace(row, problem=str(error))
 
