@@ -39,7 +39,10 @@ WITHOUT_ANSWERS = {
     *("core-mm.tsv", "ifeval.tsv", "mega-bench.tsv", "mia-bench.tsv", "mllmguard.tsv", "mm-safetybench.tsv")
 }
 """Some rows have no gold answer: a judge or a program grades them, and a hub refuses them."""
-UNLIKE_QUESTIONS = {"chartqapro.tsv", "cg-bench.tsv", "vdc.tsv", "video-mmlu@part=captions.tsv", "vcr-wiki.tsv"}
+UNLIKE_QUESTIONS = {
+    *("chartqapro.tsv", "cg-bench.tsv", "cord.jsonl", "omnidocbench.jsonl"),
+    *("vdc.tsv", "video-mmlu@part=captions.tsv", "vcr-wiki.tsv"),
+}
 """All rows ask the same, so that `score` has only gold answers to match by, which these exports
 have in the form in which they were compared, or the exports ask with the turns before; a hub goes
 by its own ids."""
