@@ -149,7 +149,9 @@ class JobQueue:
             if number is None:
                 return None
             connection.execute(
-                "UPDATE jobs SET state = 'running', before = coalesce(before, ?) WHERE id = ?", (before, number)
+                "UPDATE jobs SET state = 'running', unit = ?, "
+                "before = CASE WHEN unit = ? THEN coalesce(before, ?) ELSE ? END WHERE id = ?",
+                (self._unit, self._unit, before, before, number),
             )
             (first,) = connection.execute("SELECT before FROM jobs WHERE id = ?", (number,)).fetchone()
             return self._job(connection, number), float(first)

@@ -161,7 +161,9 @@ class RunStarter:
         while not task.done():
             await asyncio.wait([task], timeout=_POLL)
             if self._closing.is_set() or self.queue.is_stop_requested(job.id):
+                # Once: a second cancellation would not wait until the run has ended.
                 task.cancel()
+                break
         return await task
 
     def _total_spent(self) -> float:

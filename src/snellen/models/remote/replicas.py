@@ -36,7 +36,7 @@ class ServerReplica:
         self.base_url = base_url
         self.in_flight = 0
         self.answers = 0
-        self._latency = 0.0
+        self.latency = 0.0
         """Mean seconds until a reply, of late replies more than of early ones; 0: none yet."""
         self._last = 0.0
         """When it replied last, or was sent a request while it had none."""
@@ -51,11 +51,6 @@ class ServerReplica:
         """Host and port."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
-    @property
-    def latency(self) -> float:
-        """Mean seconds until a reply; 0: none yet."""
-        return self._latency
-
     def is_left_out(self, now: float) -> bool:
         """Whether no request is sent to it now."""
         return self._pause > 0 and (now < self._end_of_pause or self._is_on_trial)
@@ -65,7 +60,7 @@ class ServerReplica:
         `usual` stands for the latency of a server that has not replied yet. One that takes
         requests and replies to none becomes dearer by the second."""
         silence = now - self._last if self.in_flight else 0.0
-        return (self.in_flight + 1) * max(self._latency or usual, silence)
+        return (self.in_flight + 1) * max(self.latency or usual, silence)
 
     @contextmanager
     def count(self) -> Iterator[None]:
@@ -91,7 +86,7 @@ class ServerReplica:
     def _note_answer(self, seconds: float) -> None:
         self.answers += 1
         self._failures, self._pause = 0, 0.0
-        self._latency = self._latency + _WEIGHT * (seconds - self._latency) if self._latency else seconds
+        self.latency = self.latency + _WEIGHT * (seconds - self.latency) if self.latency else seconds
 
     def _note_failure(self, error: ModelError, now: float) -> None:
         """Leave the server out if it did not take the request, or failed several times in a row."""
