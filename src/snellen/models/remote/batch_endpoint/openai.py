@@ -65,11 +65,8 @@ class OpenAIBatches:
 
     async def results(self, client: HttpClient, place: str) -> AsyncIterator[BatchLine]:
         batch = await client.get(f"batches/{place}")
-        for field in ("output_file_id", "error_file_id"):
-            file = batch.get(field)
-            if isinstance(file, str) and file:
-                async for line in client.lines(f"files/{file}/content"):
-                    yield response_line(parse_line(line))
+        async for line in _file_lines(client, batch.get("output_file_id"), batch.get("error_file_id")):
+            yield line
 
 
 class MistralBatches:
@@ -110,8 +107,13 @@ class MistralBatches:
 
     async def results(self, client: HttpClient, place: str) -> AsyncIterator[BatchLine]:
         job = await client.get(f"batch/jobs/{place}")
-        for field in ("output_file", "error_file"):
-            file = job.get(field)
-            if isinstance(file, str) and file:
-                async for line in client.lines(f"files/{file}/content"):
-                    yield response_line(parse_line(line))
+        async for line in _file_lines(client, job.get("output_file"), job.get("error_file")):
+            yield line
+
+
+async def _file_lines(client: HttpClient, *files: object) -> AsyncIterator[BatchLine]:
+    """The replies in those of the files of a batch that there are."""
+    for file in files:
+        if isinstance(file, str) and file:
+            async for line in client.lines(f"files/{file}/content"):
+                yield response_line(parse_line(line))
