@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
+from types import FrameType
 
 import pytest
 
@@ -219,3 +221,67 @@ def test_batch_size_follows_the_current_limit_of_the_replica() -> None:
     asyncio.run(main())
     assert sizes[0] == 4
     assert max(sizes) == 8
+
+
+def calls_per_request(replicas: int) -> float:
+    """Python calls a request of `replicas` slow replicas, with four requests about each picture."""
+    requests = [question(f"{n}", f"picture {n // 4}") for n in range(32 * replicas)]
+    waiting = iter(requests)
+    calls = 0
+
+    def count(_: FrameType, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    async def main() -> None:
+        pool = ReplicaPool([slot_of(Counting([], pause=0.05)) for _ in range(replicas)])
+
+        async def flow() -> None:
+            for one in waiting:
+                await pool.answer(one)
+
+        await asyncio.gather(*(flow() for _ in range(16 * replicas)))
+        pool.close()
+
+    sys.setprofile(count)
+    try:
+        asyncio.run(main())
+    finally:
+        sys.setprofile(None)
+    return calls / len(requests)
+
+
+def test_what_a_request_costs_does_not_grow_with_the_replicas() -> None:
+    assert calls_per_request(100) < 1.5 * calls_per_request(5)
+
+
+def test_a_cancelled_request_is_not_sent() -> None:
+    seen: list[str] = []
+
+    async def main() -> None:
+        pool = ReplicaPool([slot_of(Counting(seen, pause=0.01))])
+        flows = [asyncio.ensure_future(pool.answer(question(str(n), f"picture {n // 2}"))) for n in range(40)]
+        await asyncio.sleep(0.005)
+        for flow in flows[20:]:
+            flow.cancel()
+        await asyncio.gather(*flows, return_exceptions=True)
+        await pool.answer(question("last"))
+        pool.close()
+
+    asyncio.run(main())
+    assert sorted(seen[:-1], key=int) == list(map(str, range(20)))
+    assert seen[-1] == "last"
+
+
+def test_an_idle_slot_whose_replica_is_lost_starts_another() -> None:
+    """Both pulls of the slot wait for the lost replica; the request must not wait with them."""
+    seen: list[str] = []
+    first = Counting(seen, lost_at=2)
+
+    async def main() -> list[Output]:
+        pool = ReplicaPool([slot_of(first, Counting(seen))])
+        outputs = [await pool.answer(question(str(n))) for n in range(6)]
+        pool.close()
+        return outputs
+
+    assert [one.text for one in asyncio.run(main()) if isinstance(one, Generated)] == list("012345")

@@ -207,7 +207,7 @@ class ReplicatedModel(ModelDefaults):
             if self._out is not None and self._started_ray:
                 self._watchdog = _start_watchdog(self._ray, self._out)
 
-    async def _start(self, placement: Placement) -> _Actor:
+    async def _start(self, placement: Placement) -> RayActor:
         """Start an actor. Raises UsageError if it cannot open the model or no node is large
         enough, and ReplicaLost if it dies."""
         cluster, ray = self._cluster, self._ray
@@ -230,7 +230,7 @@ class ReplicatedModel(ModelDefaults):
         except ray.exceptions.RayTaskError as error:
             raise UsageError(f"a replica of {self._spec} cannot load it: {first_line(error.cause)}") from error
         self.actors.append(actor)
-        return _Actor(ray, actor, size, self._note)
+        return RayActor(ray, actor, size, self._note)
 
     @property
     def _is_local(self) -> bool:
@@ -242,7 +242,7 @@ class ReplicatedModel(ModelDefaults):
         self._remarks |= dict.fromkeys(reply.remarks)
 
 
-class _Actor:
+class RayActor:
     """A replica that is a Ray actor."""
 
     def __init__(self, ray: Any, actor: Any, batch_size: int, note: Callable[[ReplicaReply], None]) -> None:

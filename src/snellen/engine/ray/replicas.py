@@ -9,26 +9,17 @@ caller once.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request
-from snellen.engine.loop.batching import (
-    ImageDigests,
-    QueuedRequest,
-    describe_mismatch,
-    failure_from_error,
-    queued_request,
-    select_batch,
-)
+from snellen.engine.loop.batching import QueuedRequest, describe_mismatch, failure_from_error, queued_request
+from snellen.engine.ray.pending import CachedImages, PendingRequests
 
 BATCHES_PER_REPLICA = 2
 """Batches that a replica holds: the one it works on, and the next."""
-REMEMBERED_BATCHES = 4
-"""Number of batches whose images a replica is assumed to have cached."""
 MAX_LOSSES = 3
 """Replicas that may be lost with a request before the request is taken for the cause."""
 
@@ -37,9 +28,6 @@ MAX_STARTS = 6
 RESTART_PAUSE = 1.0
 """Seconds before the second start, doubled before each further one: after a driver was killed, Ray
 may take the next driver for dead as well for a while."""
-_MINE, _NEW, _THEIRS = range(3)
-"""The order in which a replica takes requests: about images that it has cached, that no replica
-has, that others have."""
 
 
 class ReplicaLost(Exception):
@@ -64,7 +52,7 @@ class ReplicaSlot:
     def __init__(self, start: Callable[[], Awaitable[Replica]]) -> None:
         self._start = start
         self._replica: Replica | None = None
-        self._remembered: OrderedDict[ImageDigests, None] = OrderedDict()
+        self.cached_images = CachedImages()
         self.working = 0
         """Number of batches that the replica holds."""
         self.losses = 0
@@ -92,39 +80,44 @@ class ReplicaSlot:
     def holds(self, replica: Replica) -> bool:
         return self._replica is replica
 
-    def mark_lost(self, replica: Replica) -> None:
-        if self._replica is replica:
-            self.clear()
-            self.losses += 1
+    def mark_lost(self) -> None:
+        self.clear()
+        self.losses += 1
 
     def clear(self) -> None:
         """Drop the replica."""
         self._replica = None
-        self._remembered.clear()
+        self.cached_images.clear()
 
-    def remembers(self, request: QueuedRequest) -> bool:
-        """Whether the replica has recently been sent the images of a request."""
-        return request.images in self._remembered
 
-    def remember(self, batch: Sequence[QueuedRequest], size: int) -> None:
-        for queued in batch:
-            if queued.images:
-                self._remembered[queued.images] = None
-                self._remembered.move_to_end(queued.images)
-        while len(self._remembered) > REMEMBERED_BATCHES * size:
-            self._remembered.popitem(last=False)
+class _WaitingPull(NamedTuple):
+    """A batch that a replica has room for."""
+
+    replica: Replica
+    batch: asyncio.Future[Sequence[QueuedRequest]]
+    """Empty if the replica was lost meanwhile."""
 
 
 class ReplicaPool:
-    """The queue of requests and the replicas that pull from it. Lives inside one event loop."""
+    """The queue of requests and the replicas that pull from it. Lives inside one event loop.
+
+    A slot waits for each batch that it has room for. Whatever changes what a slot may take (a
+    request arrives, a batch ends, a replica is lost) notes the slots concerned, and one call of
+    `_serve_slots` gives them their batches: no arrival wakes all replicas.
+    """
 
     def __init__(self, slots: Sequence[ReplicaSlot]) -> None:
-        self._pending: list[QueuedRequest] = []
+        self._pending = PendingRequests({slot: slot.cached_images for slot in slots})
         self._losses: dict[int, int] = {}
         self._request_count = 0
         self._fatal_error: UsageError | None = None
-        self._arrivals = asyncio.Condition()
-        self._slots = slots
+        self._pulls: dict[ReplicaSlot, list[_WaitingPull]] = {}
+        self._idle: dict[ReplicaSlot, None] = {}
+        """Slots with a waiting pull and no batch."""
+        self._concerned: dict[ReplicaSlot, None] = {}
+        """Slots for whose images requests may wait that they have not been offered."""
+        self._started: set[ReplicaSlot] = set()
+        self._is_scheduled = False
         self._tasks = []
         for slot in slots:
             lock = asyncio.Lock()
@@ -135,17 +128,18 @@ class ReplicaPool:
             raise self._fatal_error
         future: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
         self._request_count += 1
-        await self._enqueue(queued_request(self._request_count, request, future))
+        self._enqueue(queued_request(self._request_count, request, future))
         return await future
 
     def close(self) -> None:
         for task in self._tasks:
             task.cancel()
 
-    async def _enqueue(self, *requests: QueuedRequest) -> None:
-        async with self._arrivals:
-            self._pending.extend(requests)
-            self._arrivals.notify_all()
+    def _enqueue(self, *requests: QueuedRequest) -> None:
+        for queued in requests:
+            self._pending.add(queued)
+            self._concerned.update(dict.fromkeys(self._pending.holders(queued)))
+        self._schedule()
 
     async def _pull(self, slot: ReplicaSlot, lock: asyncio.Lock) -> None:
         """Take batches for a replica until the pool is closed or no replica can be started.
@@ -156,8 +150,6 @@ class ReplicaPool:
         while True:
             try:
                 replica = await slot.replica(lock)
-                # Let the flows that were just answered queue their next requests first.
-                await asyncio.sleep(0)
                 batch = await self._next_batch(slot, replica)
             except UsageError as error:
                 self._fail_all(error)
@@ -167,42 +159,80 @@ class ReplicaPool:
                 return
             if not batch:
                 continue
-            slot.working += 1
             try:
                 await self._answer_batch(slot, replica, batch)
             finally:
                 slot.working -= 1
+                if not slot.working and slot in self._pulls:
+                    self._idle[slot] = None
 
-    async def _next_batch(self, slot: ReplicaSlot, replica: Replica) -> list[QueuedRequest]:
-        """Wait for requests, and select the next batch of a replica; empty once it is lost."""
-        others = [other for other in self._slots if other is not slot]
+    async def _next_batch(self, slot: ReplicaSlot, replica: Replica) -> Sequence[QueuedRequest]:
+        """Wait for the next batch of a replica; empty once it is lost."""
+        pull = _WaitingPull(replica, asyncio.get_running_loop().create_future())
+        self._started.add(slot)
+        self._pulls.setdefault(slot, []).append(pull)
+        self._concerned[slot] = None
+        if not slot.working:
+            self._idle[slot] = None
+        self._schedule()
+        return await pull.batch
 
-        def rank(request: QueuedRequest) -> int:
-            if slot.remembers(request):
-                return _MINE
-            return _THEIRS if any(other.remembers(request) for other in others) else _NEW
+    def _schedule(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            loop = asyncio.get_running_loop()
+            # Let the flows that were just answered queue their next requests first.
+            loop.call_soon(loop.call_soon, self._serve_slots)
 
-        async with self._arrivals:
-            while slot.holds(replica):
-                self._pending = [queued for queued in self._pending if not queued.future.done()]
-                # Requests about images that another replica has cached are left to it, unless this
-                # one is idle.
-                max_rank = _NEW if slot.working else _THEIRS
-                candidates = [queued for queued in self._pending if rank(queued) <= max_rank]
-                if candidates:
+    def _serve_slots(self) -> None:
+        """Give batches to the slots that wait: to idle ones first, then to those with requests
+        about their images, then to any as long as there are requests about new images."""
+        self._is_scheduled = False
+        for slot in list(self._idle):
+            if not self._pending:
+                break
+            self._offer(slot)
+        concerned, self._concerned = self._concerned, {}
+        for slot in concerned:
+            self._offer(slot)
+        if self._pending.has_fresh:
+            for slot in list(self._pulls):
+                self._offer(slot)
+                if not self._pending.has_fresh:
                     break
-                await self._arrivals.wait()
-            else:
-                return []
-            running = sum(other.is_started for other in self._slots)
-            # Rounded up. Without this limit one replica could take all that remains at the end of
-            # a run, while the others stand idle.
-            fair_size = -(-len(self._pending) // running)
-            batch = _fair_part(select_batch(candidates, replica.batch_size, rank), fair_size)
-            selected = {queued.order for queued in batch}
-            self._pending = [queued for queued in self._pending if queued.order not in selected]
-            slot.remember(batch, replica.batch_size)
-            return batch
+
+    def _offer(self, slot: ReplicaSlot) -> None:
+        """Give a slot the next batch if it waits for one and there is one for it."""
+        pulls = self._pulls.get(slot)
+        if not pulls:
+            return
+        replica = pulls[0].replica
+        batch: Sequence[QueuedRequest] = ()
+        if slot.holds(replica):
+            try:
+                batch = self._select(slot, replica.batch_size)
+            except Exception as error:  # noqa: BLE001 - the pull ends the run with it
+                pulls[0].batch.set_exception(error)
+            if not batch:
+                return
+            slot.working += 1
+        pull = pulls.pop(0)
+        self._idle.pop(slot, None)
+        if pulls:
+            self._concerned[slot] = None
+        else:
+            del self._pulls[slot]
+        if not pull.batch.done():
+            pull.batch.set_result(batch)
+
+    def _select(self, slot: ReplicaSlot, size: int) -> list[QueuedRequest]:
+        """Take the next batch of a slot from the queue; empty if nothing is for it."""
+        # Rounded up. Without this limit one replica could take all that remains at the end of a
+        # run, while the others stand idle.
+        fair_size = -(-len(self._pending) // len(self._started))
+        batch = _fair_part(self._pending.select(slot, size, is_idle=not slot.working), fair_size)
+        self._pending.take(slot, batch, size)
+        return batch
 
     async def _answer_batch(self, slot: ReplicaSlot, replica: Replica, batch: Sequence[QueuedRequest]) -> None:
         outputs: Sequence[Output]
@@ -211,8 +241,12 @@ class ReplicaPool:
             if len(outputs) != len(batch):
                 raise ModelError(describe_mismatch(len(outputs), len(batch)))
         except ReplicaLost as error:
-            slot.mark_lost(replica)
-            await self._requeue(batch, error)
+            if slot.holds(replica):
+                self._pending.forget(slot)
+                self._started.discard(slot)
+                slot.mark_lost()
+            self._concerned[slot] = None  # a pull of the lost replica may wait
+            self._requeue(batch, error)
         except UsageError as error:
             for queued in batch:
                 if not queued.future.done():
@@ -222,7 +256,7 @@ class ReplicaPool:
         else:
             _deliver(batch, outputs)
 
-    async def _requeue(self, batch: Sequence[QueuedRequest], error: ReplicaLost) -> None:
+    def _requeue(self, batch: Sequence[QueuedRequest], error: ReplicaLost) -> None:
         retried = []
         for queued in batch:
             losses = self._losses[queued.order] = self._losses.get(queued.order, 0) + 1
@@ -231,15 +265,14 @@ class ReplicaPool:
             elif not queued.future.done():
                 message = f"{losses} replicas were lost while they worked on it: {error}"
                 queued.future.set_result(Failure("server", message, losses))
-        await self._enqueue(*retried)
+        self._enqueue(*retried)
 
     def _fail_all(self, error: UsageError) -> None:
         """End all queued and all later requests with an error: no replica can be started."""
         self._fatal_error = error
-        for queued in self._pending:
+        for queued in self._pending.clear():
             if not queued.future.done():
                 queued.future.set_exception(error)
-        self._pending.clear()
 
 
 def _deliver(batch: Sequence[QueuedRequest], outputs: Sequence[Output]) -> None:
