@@ -31,10 +31,11 @@ _PIXELS, _MARGIN = 200 / 72, 8.0
 _PAPERS = ((1300, "a3"), (600, "a4"), (-1, "a5"))
 """More colours than these need a larger paper; what is beyond it cannot be seen, as in the authors' pictures."""
 _UNSAFE = re.compile(
-    r"\\(global|long|outer|[egx]?def|let|futurelet|renew|provide|new|Declare|input|include|open|read|close|write|"
-    r"immediate|special|pdf|catcode|[a-z]*code|csname|expandafter|after|set|addto|advance|count|dimen|skip|toks|"
-    r"end(?!\{array\})|group|par|every|output|page|show|bgroup|egroup|loop|usepackage|document|maketitle|halign|"
-    r"begin(?!\{array\})|snellen|batchmode|errorstopmode|scrollmode|hbox|vbox|box|everyjob|jobname|clearpage|newpage)"
+    r"\\(begin(?!\{array\})|end(?!\{array\})|pdf[a-z]+|Snellen[a-zA-Z]*|(global|long|outer|[egx]?def|let|futurelet|"
+    r"(re)?new[a-z]+|provide[a-z]+|Declare[a-zA-Z]+|input|include|open(in|out)|read|close(in|out)|write|immediate|"
+    r"special|[a-z]*code|csname|expandafter|after[a-z]+|set[a-z]+|(add|step|refstep|use)[a-z]*counter|advance|"
+    r"(begin|end)group|[be]group|par|every[a-z]+|output|shipout|(this)?pagestyle|show[a-z]*|loop|halign|"
+    r"(batch|errorstop|scroll)mode|[hv]?box|(clear|new)page|footnote|marginpar)(?![A-Za-z]))"
 )
 """Could change what TeX does after the formula."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)

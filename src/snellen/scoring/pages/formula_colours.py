@@ -37,9 +37,10 @@ class _Unreadable(SnellenError):
 
 
 class _Mark(NamedTuple):
-    """Where a colour begins, and the token it is for; it ends at the brace that follows."""
+    """Where a colour begins, and the token it is for. Without an end of its own it ends at a brace that follows."""
 
     token: str
+    end: str = "}"
 
 
 _Piece = str | _Mark
@@ -118,7 +119,7 @@ def _write(pieces: Sequence[_Piece]) -> Iterator[str]:
         if isinstance(piece, _Mark):
             number += 1
             colour = f"{number >> 16},{number >> 8 & 255},{number & 255}"
-            yield f"\\mathcolor[RGB]{{{colour}}}{{{piece.token}"
+            yield f"\\mathcolor[RGB]{{{colour}}}{{{piece.token}{piece.end}"
         else:
             yield piece
 
@@ -135,18 +136,17 @@ def _words(latex: str) -> Iterator[_Piece]:
         elif word[0] in "[]" and word not in "[]":
             yield word
         else:
-            yield from (_Mark(word), "}")
+            yield _Mark(word)
 
 
 def _letters(text: str) -> Iterator[_Piece]:
-    for letter in text:
-        yield from (_Mark(letter), "}")
+    return map(_Mark, text)
 
 
 def _plain(pieces: Sequence[_Piece]) -> Iterator[str]:
     """Pieces without colours."""
     for piece in pieces:
-        yield f"{{{piece.token}" if isinstance(piece, _Mark) else piece
+        yield f"{{{piece.token}{piece.end}" if isinstance(piece, _Mark) else piece
 
 
 class _Parser:
@@ -186,7 +186,7 @@ class _Parser:
                 raise _Unreadable(f"no {' or '.join(ends)}")
             if found in (r"\over", r"\choose"):
                 command = _FRACTIONS[self._take()]
-                pieces = [_Mark(command), "{", *pieces, "} {", *self._list(ends), "} }"]
+                pieces = [_Mark(command, ""), "{", *pieces, "} {", *self._list(ends), "} }"]
                 break
             pieces += self._with_scripts()
         self._depth -= 1
@@ -198,7 +198,7 @@ class _Parser:
         while (found := self._peek()) in ("^", "_", "'"):
             self._take()
             if found == "'":
-                scripts["^"] = [*scripts.get("^", []), _Mark(r"\prime"), "}"]
+                scripts["^"] = [*scripts.get("^", []), _Mark(r"\prime")]
             else:
                 before = scripts.get("^", []) if found == "^" and self._is_prime(scripts) else []
                 scripts[found] = [*before, *self._argument()]
@@ -243,30 +243,32 @@ class _Parser:
         if found in _BLANKS:
             return [found]
         if _IDEOGRAPH.match(found):
-            return [r"\text {", _Mark(found), "}", "}"]
-        return self._command(found) if len(found) > 1 else [_Mark(found), "}"]
+            return [r"\text {", _Mark(found), "}"]
+        return self._command(found) if len(found) > 1 else [_Mark(found)]
 
     def _command(self, name: str) -> list[_Piece]:
         if name in _FRACTIONS:
-            return [_Mark(_FRACTIONS[name]), "{", *self._argument(), "} {", *self._argument(), "} }"]
+            return [_Mark(_FRACTIONS[name], ""), "{", *self._argument(), "} {", *self._argument(), "} }"]
         if name in _ACCENTS:
-            return ["{", _Mark(name), "{", *self._argument(), "} } }"]
+            drawn = [_Mark(name, ""), "{", *self._argument(), "} }"]
+            # A script of a brace stands below or above it, that of an accent beside what it is on.
+            return drawn if name == r"\underbrace" else ["{", *drawn, "}"]
         if name in _TEXTS:
             return [self._upright, *self._text(), "}"]
         if name == r"\operatorname" and self._peek() == "*":
             self._take()
-            return [_Mark(r"\operatorname*"), "} {", *self._argument(), "}"]
+            return [_Mark(r"\operatorname*"), "{", *self._argument(), "}"]
         if name in _FONTS:
             return [self._upright if name == r"\mathrm" else f"{name} {{", *self._argument(), "}"]
         if name in _STACKED:
             return [f"{name} {{", *self._argument(), "} {", *self._argument(), "}"]
         if name in _OPTIONAL:
             index = ["[ {", *self._between("[", "]"), "} ]"] if self._peek() == "[" else []
-            return [_Mark(name), *index, "{", *self._argument(), "} }"]
+            return [_Mark(name, ""), *index, "{", *self._argument(), "} }"]
         if name in _OPERATORS:
             return [r"\mathrm {", *_letters(_OPERATORS[name]), "}"]
         if name in _LIMITS:
-            return [_Mark(r"\operatorname*"), "} {", *_letters(_LIMITS[name]), "}"]
+            return [_Mark(r"\operatorname*"), "{", *_letters(_LIMITS[name]), "}"]
         if name in _DOTS:
             return [*_letters("...")]
         if name == r"\left":
@@ -287,7 +289,7 @@ class _Parser:
             return [self._upright, *self._list(frozenset({self._end_of_group()})), "}"]
         if _SIZED.fullmatch(name):
             name += self._take()
-        return [_Mark(name), "}"]
+        return [_Mark(name)]
 
     def _end_of_group(self) -> str:
         """The brace that ends the group one is in, or the end of the formula."""
@@ -313,14 +315,14 @@ class _Parser:
             elif lexeme in "{}" or lexeme in _BLANKS:
                 yield lexeme
             else:
-                yield from (_Mark(lexeme), "}")
+                yield _Mark(lexeme)
         raise _Unreadable("no }")
 
     def _fenced(self) -> list[_Piece]:
         begin = self._take()
         inner = self._list(frozenset({r"\right"}))
         self._take(r"\right")
-        return [_Mark(rf"\left{begin}"), "}", *inner, _Mark(rf"\right{self._take()}"), "}"]
+        return [_Mark(rf"\left{begin}"), *inner, _Mark(rf"\right{self._take()}")]
 
     def _environment(self) -> list[_Piece]:
         name = self._raw().strip()
@@ -341,7 +343,7 @@ class _Parser:
                 pieces += ["&"] * bool(place) + (["{", *cell, "}"] if cell else [])
         pieces.append(r"\end{array}")
         begin, end = _MATRICES.get(kind, ("", ""))
-        return [_Mark(rf"\left{begin}"), "}", *pieces, _Mark(rf"\right{end}"), "}"] if begin else pieces
+        return [_Mark(rf"\left{begin}"), *pieces, _Mark(rf"\right{end}")] if begin else pieces
 
     def _rows(self, name: str) -> list[list[list[_Piece]]]:
         """The cells of an environment, row by row; its end is taken."""
