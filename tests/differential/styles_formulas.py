@@ -37,7 +37,8 @@ GOLDS = (
     r"\overline{z w} = \overline{z} \, \overline{w}",
     r"\underbrace{a + b + c}_{n} = \overbrace{d}^{m}",
     r"\nabla \times \mathbf{E} = - \frac{\partial \mathbf{B}}{\partial t}",
-    r"\oint_{C} P \, dx + Q \, dy = \iint_{D} \left( \frac{\partial Q}{\partial x} - \frac{\partial P}{\partial y} \right) dA",
+    r"\oint_{C} P \, dx + Q \, dy = \iint_{D} \left( \frac{\partial Q}{\partial x} - \frac{\partial "
+    r"P}{\partial y} \right) dA",
     r"\prod_{i=1}^{N} \left( 1 + \frac{1}{i} \right) = N + 1",
     r"p(y \mid x) = \frac{\exp(w_{y}^{\top} x)}{\sum_{j} \exp(w_{j}^{\top} x)}",
     r"\| u \|_{2} \leq \| u \|_{1} \leq \sqrt{n} \| u \|_{2}",
@@ -58,17 +59,20 @@ GOLDS = (
     r"\int_{-\infty}^{\infty} e^{-x^{2}} dx = \sqrt{\pi}",
     r"x = \frac{-b \pm \sqrt{b^{2} - 4 a c}}{2 a}",
     r"\cos^{2} \theta + \sin^{2} \theta = 1",
-    r"\mathrm{H}_{2} \mathrm{SO}_{4} + 2 \mathrm{NaOH} \rightarrow \mathrm{Na}_{2} \mathrm{SO}_{4} + 2 \mathrm{H}_{2} \mathrm{O}",
+    r"\mathrm{H}_{2} \mathrm{SO}_{4} + 2 \mathrm{NaOH} \rightarrow \mathrm{Na}_{2} \mathrm{SO}_{4} + 2 "
+    r"\mathrm{H}_{2} \mathrm{O}",
     r"R_{\mu\nu} - \frac{1}{2} R g_{\mu\nu} + \Lambda g_{\mu\nu} = \frac{8 \pi G}{c^{4}} T_{\mu\nu}",
     r"\left\{ \begin{array}{ll} x + y = 1 \\ x - y = 3 \end{array} \right.",
     r"\begin{bmatrix} 1 & 2 & 3 \\ 4 & 5 & 6 \end{bmatrix}^{T}",
-    r"A = \left[ \begin{array}{ccc} a_{11} & \cdots & a_{1n} \\ \vdots & \ddots & \vdots \\ a_{m1} & \cdots & a_{mn} \end{array} \right]",
+    r"A = \left[ \begin{array}{ccc} a_{11} & \cdots & a_{1n} \\ \vdots & \ddots & \vdots \\ a_{m1} & "
+    r"\cdots & a_{mn} \end{array} \right]",
     r"\stackrel{\mathrm{def}}{=} \overset{!}{=} \underset{x}{\min}",
     r"\max_{x \in X} \min_{y \in Y} f(x, y)",
     r"\arg\max_{\theta} \prod_{i} p(x_{i} ; \theta)",
     r"a \equiv b \pmod{n}",
     r"\frac{d}{dx} \left( \int_{a}^{x} f(u) \, du \right) = f(x)",
-    r"\begin{aligned} \dot{x} &= \sigma (y - x) \\ \dot{y} &= x (\rho - z) - y \\ \dot{z} &= x y - \beta z \end{aligned}",
+    r"\begin{aligned} \dot{x} &= \sigma (y - x) \\ \dot{y} &= x (\rho - z) - y \\ \dot{z} &= x y - \beta "
+    r"z \end{aligned}",
     r"S = \{ x \mid x > 0 , x \notin \mathbb{Q} \}",
     r"\big( a + \Big( b + \bigg( c + d \bigg) \Big) \big)",
     r"\widehat{A B C} \sim \widetilde{D E F}",
@@ -77,7 +81,8 @@ GOLDS = (
     r"\text{速度} = \frac{\text{距离}}{\text{时间}}",
     r"S_{\text{总}} = S_{1} + S_{2}",
     r"y = x + 当 x > 0",
-    r"a_{0} + a_{1} x + a_{2} x^{2} + a_{3} x^{3} + a_{4} x^{4} + a_{5} x^{5} + a_{6} x^{6} + a_{7} x^{7} + a_{8} x^{8} + a_{9} x^{9} + a_{10} x^{10} + a_{11} x^{11} = 0",
+    r"a_{0} + a_{1} x + a_{2} x^{2} + a_{3} x^{3} + a_{4} x^{4} + a_{5} x^{5} + a_{6} x^{6} + a_{7} x^{7} "
+    r"+ a_{8} x^{8} + a_{9} x^{9} + a_{10} x^{10} + a_{11} x^{11} = 0",
     r"\boldsymbol{\mu} = \Sigma^{-1} \boldsymbol{b} \otimes \mathbf{1}",
     r"\sigma(z) = \frac{1}{1+e^{-z}} \approx \tfrac{1}{2} + \dfrac{z}{4}",
     r"T(n) = 2 T(n/2) + \mathcal{O}(n \log n)",

@@ -13,6 +13,8 @@ import atexit
 import functools
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import floor
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +29,7 @@ _AT_ONCE = 100
 _ALONE = ProgramLimits(cpu_seconds=10, wall_seconds=30.0, memory_mb=1024, file_mb=16)
 _TOGETHER = ProgramLimits(cpu_seconds=40, wall_seconds=120.0, memory_mb=1024, file_mb=32)
 _READ = ProgramLimits(cpu_seconds=60, wall_seconds=120.0, memory_mb=2048)
-_PIXELS, _MARGIN = 200 / 72, 8.0
+_PIXELS, _MARGIN = 200 / 72, 8
 _PAPERS = ((1300, "a3"), (600, "a4"), (-1, "a5"))
 """More colours than these need a larger paper; what is beyond it cannot be seen, as in the authors' pictures."""
 _UNSAFE = re.compile(
@@ -55,12 +57,12 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
 class DrawnDisplay(Struct, frozen=True):
-    """A drawn formula in pixels: its size, and of each colour that can be seen the box, whose sides are left,
+    """A drawn formula in whole pixels: its size, and of each colour that can be seen the box, whose sides are left,
     top, right and bottom. Colours are numbers of three bytes; 0 is black."""
 
-    width: float = 0.0
-    height: float = 0.0
-    boxes: dict[int, tuple[float, float, float, float]] = {}
+    width: int = 0
+    height: int = 0
+    boxes: dict[int, tuple[int, int, int, int]] = {}
 
 
 _NOTHING = DrawnDisplay()
@@ -115,7 +117,7 @@ def _draw(displays: Sequence[str], paper: str, limits: ProgramLimits) -> list[Dr
         return []
     level = marks[0][2]
     drawn = []
-    for (_, first, _), (_, after, depth) in zip(marks, marks[1:], strict=False):
+    for (_, first, _), (_, after, depth) in pairwise(marks):
         if depth != level or after > len(pages) + 1:
             break
         drawn.append(pages[first - 1] if after - first == 1 else _NOTHING)
@@ -127,8 +129,11 @@ def _document(displays: Sequence[str], paper: str) -> str:
     begin, end = (r"\begin{CJK}{UTF8}{gkai}", r"\end{CJK}") if is_chinese else ("", "")
     parts = [_HEAD % (paper, "CJK," * is_chinese, f"{begin}\n" * is_chinese)]
     for number, text in enumerate(displays, 1):
-        parts.append(f"\\begin{{displaymath}}\n{text}\n\\end{{displaymath}}\n\\clearpage\n\\SnellenMark{{{number}}}\n")
-    return "".join([*parts, end, "\n\\end{document}\n"])
+        parts.append(f"\\begin{{displaymath}}\n{text}\n\\end{{displaymath}}\n")
+        # Of a formula alone nothing is to be drawn if TeX comes to the end of the file within it.
+        parts.append(f"\\clearpage\n\\SnellenMark{{{number}}}\n" * (len(displays) > 1))
+    # An empty line would end a formula that is not complete, and have it drawn.
+    return "".join([*parts, f"{end}\n" * is_chinese, "\\end{document}\n"])
 
 
 @functools.cache
@@ -161,13 +166,13 @@ def _page(page: object) -> DrawnDisplay:
         return _NOTHING
     unions = {colour: _around(boxes) for colour, boxes in found.items()}
     left, top, right, bottom = _around([*unions.values()])
-    # The authors leave a margin, and their boxes are a pixel wider.
+    # The authors leave a margin, and their boxes begin a pixel before the character.
     x, y = _MARGIN - left, _MARGIN - top
     boxes = {
-        colour: (round(one + x - 1, 2), round(two + y - 1, 2), round(three + x, 2), round(four + y, 2))
+        colour: (floor(one + x - 1), floor(two + y - 1), floor(three + x), floor(four + y))
         for colour, (one, two, three, four) in unions.items()
     }
-    return DrawnDisplay(round(right - left + 2 * _MARGIN, 2), round(bottom - top + 2 * _MARGIN, 2), boxes)
+    return DrawnDisplay(floor(right - left + 2 * _MARGIN), floor(bottom - top + 2 * _MARGIN), boxes)
 
 
 def _around(boxes: Sequence[tuple[float, float, float, float]]) -> tuple[float, float, float, float]:

@@ -154,9 +154,7 @@ def _become_nobody(folder: Path, libraries: Sequence[str]) -> None:
             os.chown(folder, 0, 0)
 
 
-def _restrict_files(
-    libc: ctypes.CDLL, folder: Path, libraries: Sequence[str], programs: Sequence[str] = ()
-) -> bool:
+def _restrict_files(libc: ctypes.CDLL, folder: Path, libraries: Sequence[str], programs: Sequence[str] = ()) -> bool:
     """Landlock (Linux 5.13): every right over files is taken, but for those of these folders; of programs,
     which may be folders of them, that to be run."""
     version = libc.syscall(_LANDLOCK_CREATE, None, 0, 1)

@@ -1,8 +1,8 @@
 """CDM as its authors' code gives it (opendatalab/UniMERNet, folder cdm), over formulas on standard input.
 
-The credit of a row is F1 of the cell `gold` and the reply, `details` have recall and precision, and the
-number of characters of both. A formula is drawn once, however many rows have it. Wants node, pdflatex with
-CJK and the font gkai, ImageMagick as `magick`, matplotlib, opencv, scikit-image and scipy.
+The credit of a row is F1 of the cell `gold` and the reply, its reading recall and precision. A formula is drawn
+once, however many rows have it; where nothing of the gold formula can be drawn there is no credit. Wants
+node, pdflatex with CJK and the font gkai, ImageMagick as `magick`, matplotlib, opencv, scikit-image and scipy.
 """
 
 from __future__ import annotations
@@ -48,16 +48,14 @@ def judged(job: Mapping[str, Any], root: Path) -> dict[str, Any]:
                 if source.exists():
                     shutil.copy(source, root / "pairs" / side / kind / f"{row['id']}{end}")
     found = evaluation(str(root), "pairs")[0]["details"]
-    boxes = {text: _boxes(drawn / "bbox" / f"{number}.jsonl") for text, number in of_text.items()}
-    details = {
-        row["id"]: {
-            **found.get(row["id"], {}),
-            "gold": boxes[row["cells"]["gold"]],
-            "reply": boxes[row["reply"]],
-        }
+    credits = {name: value["F1_score"] for name, value in found.items()}
+    readings = {
+        row["id"]: f"recall {value['recall']}, precision {value['precision']}"
         for row in rows
+        if (value := found.get(row["id"]))
     }
-    return {"credits": {name: value["F1_score"] for name, value in found.items()}, "details": details}
+    mean = 100 * sum(credits.values()) / len(credits)
+    return {"credits": credits, "readings": readings, "metrics": {"F1": mean}}
 
 
 def _attempt(draw: Any) -> Any:
@@ -66,14 +64,6 @@ def _attempt(draw: Any) -> Any:
             draw(job)
 
     return attempt
-
-
-def _boxes(path: Path) -> list[Any]:
-    """Each character that can be seen, with its box."""
-    if not path.exists():
-        return []
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [[one["token"], one["bbox"]] for one in found if one["bbox"]]
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def match_formulas(gold: DrawnFormula, reply: DrawnFormula) -> CdmScore | None:
     points = np.array([_centre(gold.characters[one]) for one, _ in pairs])
     others = np.array([_centre(reply.characters[other]) for _, other in pairs])
     follows = _pairs_that_follow(points, others)
-    matched = sum(bool(ok) and costs[one, other] < 1 for ok, (one, other) in zip(follows, pairs, strict=True))
+    matched = sum(bool(ok and costs[one, other] < 1) for ok, (one, other) in zip(follows, pairs, strict=True))
     return CdmScore(*(round(value, 3) for value in (2 * matched / (ours + theirs), matched / ours, matched / theirs)))
 
 

@@ -45,37 +45,49 @@ class _Mark(NamedTuple):
 
 _Piece = str | _Mark
 _LEXEME = re.compile(r"\\[A-Za-z]+|\\.|\s+|%[^\n]*|.", re.DOTALL)
-_BARE = re.compile(r"[{}^_]|\\(begin|end)\{.*?\}|\\.*(rule|line)")
+_BARE = re.compile(r"[{}^_]|[\[\]].|\\(begin|end)\{.*?\}|\\.*(rule|line)")
 _ROW_SPACE = re.compile(r"\[\s*-?[\d.]+\s*[a-z]{2}\s*\]")
 _IDEOGRAPH = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_BARE_IDEOGRAPHS = re.compile(r"(?<!\\text\{)(?<![\u3400-\u4dbf\u4e00-\u9fff])[\u3400-\u4dbf\u4e00-\u9fff]+")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _FRACTIONS = {r"\frac": r"\frac", r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\over": r"\frac"} | dict.fromkeys(
     (r"\binom", r"\dbinom", r"\tbinom", r"\choose"), r"\binom"
 )
-_ACCENTS = frozenset(
-    rf"\{name}"
-    for name in (
-        "widetilde overline hat widehat tilde Tilde dot bar vec underline underbrace check breve Bar Vec mathring ddot "
-        "Ddot dddot ddddot"
-    ).split()
+_ACCENT_NAMES = (
+    *("widetilde", "overline", "hat", "widehat", "tilde", "Tilde", "dot", "bar", "vec", "underline", "underbrace"),
+    *("check", "breve", "Bar", "Vec", "mathring", "ddot", "Ddot", "dddot", "ddddot"),
 )
+_ACCENTS = frozenset(rf"\{name}" for name in _ACCENT_NAMES)
 """With ink of their own above or below an argument."""
-_FONTS = frozenset(
-    rf"\{name}"
-    for name in (
-        "boldsymbol pmb textbf mathrm mathbf mathbb mathcal textmd texttt textnormal textit textup mathop mathbin "
-        "smash operatorname textrm mathfrak emph textsf textsc"
-    ).split()
+_FONT_NAMES = (
+    *("boldsymbol", "pmb", "textbf", "mathrm", "mathbf", "mathbb", "mathcal", "textmd", "texttt", "textnormal"),
+    *(
+        "textit",
+        "textup",
+        "mathop",
+        "mathbin",
+        "smash",
+        "operatorname",
+        "textrm",
+        "mathfrak",
+        "emph",
+        "textsf",
+        "textsc",
+    ),
 )
+_FONTS = frozenset(rf"\{name}" for name in _FONT_NAMES)
 """Without ink of their own."""
 _TEXTS = frozenset({r"\text", r"\mbox", r"\hbox", r"\vbox"})
 _STACKED = frozenset({r"\overset", r"\underset", r"\stackrel"})
 _OPTIONAL = frozenset({r"\sqrt", r"\xrightarrow", r"\xleftarrow"})
 _SIZED = re.compile(r"\\[Bb]igg?[lrm]?")
-_NAMES = "arcsin arccos arctan arg cos cosh cot coth csc deg dim exp hom ker lg ln log sec sin sinh tan tanh mod bmod pmod"
+_NAMES = (
+    "arcsin arccos arctan arg cos cosh cot coth csc deg dim exp hom ker lg ln log sec sin sinh tan tanh mod bmod pmod"
+)
 _OPERATORS = {rf"\{name}": name.removeprefix("b").removeprefix("p") for name in _NAMES.split()}
-_LIMITS = {rf"\{name}": name for name in "det gcd inf lim liminf limsup max min Pr sup".split()}
-_DOTS = frozenset(rf"\{name}" for name in "ldots hdots cdots dots dotsc dotsi dotsm dotso dotsb mathellipsis".split())
+_LIMITS = {rf"\{name}": name for name in ["det", "gcd", "inf", "lim", "liminf", "limsup", "max", "min", "Pr", "sup"]}
+_DOT_NAMES = ("ldots", "hdots", "cdots", "dots", "dotsc", "dotsi", "dotsm", "dotso", "dotsb", "mathellipsis")
+_DOTS = frozenset(rf"\{name}" for name in _DOT_NAMES)
 _BLANKS = frozenset(
     {r"\quad", r"\qquad", r"\,", r"\!", "~", r"\ ", r"\displaystyle", r"\textstyle", r"\scriptstyle", r"\boldmath"}
     | {r"\ensuremath", r"\hline"}
@@ -106,7 +118,7 @@ def colour_formula(latex: str) -> ColouredFormula:
     try:
         pieces = [*_Parser(latex).whole()]
     except (_Unreadable, RecursionError):
-        pieces = [*_words(latex.replace("\n", " "))]
+        pieces = [*_words(_BARE_IDEOGRAPHS.sub(r"\\text{\g<0>}", latex.replace("\n", " ")))]
     tokens = tuple(piece.token for piece in pieces if isinstance(piece, _Mark))
     if len(tokens) > MAX_TOKENS:
         return ColouredFormula("", ())
@@ -132,8 +144,6 @@ def _words(latex: str) -> Iterator[_Piece]:
         elif word in _DOTS:
             yield from _letters("...")
         elif word in _BLANKS or word in ("", "&", "\\", r"\\") or _BARE.match(word):
-            yield word
-        elif word[0] in "[]" and word not in "[]":
             yield word
         else:
             yield _Mark(word)
