@@ -26,7 +26,7 @@ from snellen.generated_code.runner import Workers
 from snellen.generated_code.tex import run_tex
 
 _AT_ONCE = 100
-_ALONE = ProgramLimits(cpu_seconds=10, wall_seconds=30.0, memory_mb=1024, file_mb=16)
+_ALONE = ProgramLimits(cpu_seconds=5, wall_seconds=30.0, memory_mb=1024, file_mb=16)
 _TOGETHER = ProgramLimits(cpu_seconds=40, wall_seconds=120.0, memory_mb=1024, file_mb=32)
 _READ = ProgramLimits(cpu_seconds=60, wall_seconds=120.0, memory_mb=2048)
 _PIXELS, _MARGIN = 200 / 72, 8
@@ -195,4 +195,4 @@ def _objects(page: object) -> Iterator[tuple[int, tuple[float, float, float, flo
         first, low, last, high = one.get_bounds()
         box = max(first, 0.0), max(height - high, 0.0), min(last, width), min(height - low, height)
         if box[0] < box[2] and box[1] < box[3]:
-            yield red << 16 | green << 8 | blue, tuple(side * _PIXELS for side in box)  # type: ignore[misc]
+            yield red << 16 | green << 8 | blue, tuple(side * _PIXELS for side in box)

@@ -89,7 +89,19 @@ _LIMITS = {rf"\{name}": name for name in ["det", "gcd", "inf", "lim", "liminf", 
 _DOT_NAMES = ("ldots", "hdots", "cdots", "dots", "dotsc", "dotsi", "dotsm", "dotso", "dotsb", "mathellipsis")
 _DOTS = frozenset(rf"\{name}" for name in _DOT_NAMES)
 _BLANKS = frozenset(
-    {r"\quad", r"\qquad", r"\,", r"\!", "~", r"\ ", r"\displaystyle", r"\textstyle", r"\scriptstyle", r"\boldmath"}
+    {
+        "\\",
+        r"\quad",
+        r"\qquad",
+        r"\,",
+        r"\!",
+        "~",
+        r"\ ",
+        r"\displaystyle",
+        r"\textstyle",
+        r"\scriptstyle",
+        r"\boldmath",
+    }
     | {r"\ensuremath", r"\hline"}
 )
 _SILENT = frozenset({"$", r"\>", r"\limits", r"\nolimits", r"\lefteqn"})
@@ -143,7 +155,7 @@ def _words(latex: str) -> Iterator[_Piece]:
             yield from (r"\mathrm {", *_letters(_OPERATORS[word]), "}")
         elif word in _DOTS:
             yield from _letters("...")
-        elif word in _BLANKS or word in ("", "&", "\\", r"\\") or _BARE.match(word):
+        elif word in _BLANKS or word in ("", "&", r"\\") or _BARE.match(word):
             yield word
         else:
             yield _Mark(word)
