@@ -128,7 +128,7 @@ def colour_formula(latex: str) -> ColouredFormula:
     if len(latex) > MAX_LENGTH:
         return ColouredFormula("", ())
     try:
-        pieces = [*_Parser(latex).whole()]
+        pieces = [*_FormulaParser(latex).whole()]
     except (_Unreadable, RecursionError):
         pieces = [*_words(_BARE_IDEOGRAPHS.sub(r"\\text{\g<0>}", latex.replace("\n", " ")))]
     tokens = tuple(piece.token for piece in pieces if isinstance(piece, _Mark))
@@ -171,7 +171,7 @@ def _plain(pieces: Sequence[_Piece]) -> Iterator[str]:
         yield f"{{{piece.token}{piece.end}" if isinstance(piece, _Mark) else piece
 
 
-class _Parser:
+class _FormulaParser:
     """Reads a formula once, from left to right."""
 
     def __init__(self, latex: str) -> None:
@@ -294,7 +294,7 @@ class _Parser:
         if name in _DOTS:
             return [*_letters("...")]
         if name == r"\left":
-            return self._fenced()
+            return self._read_fence()
         if name == r"\begin":
             return self._environment()
         return self._other(name)
@@ -340,7 +340,7 @@ class _Parser:
                 yield _Mark(lexeme)
         raise _Unreadable("no }")
 
-    def _fenced(self) -> list[_Piece]:
+    def _read_fence(self) -> list[_Piece]:
         begin = self._take()
         inner = self._list(frozenset({r"\right"}))
         self._take(r"\right")
