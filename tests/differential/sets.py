@@ -131,10 +131,10 @@ class JudgedSet:
         return len({row.case.style for row in self.rows})
 
 
-def write_set(spec: Spec, cases: Iterable[Case], verdicts: Mapping[str, Any]) -> Path:
+def write_set(spec: Spec, cases: Iterable[Case], verdicts: Mapping[str, Any], folder: Path = FOLDER) -> Path:
     """Store a set. `verdicts` is what the oracle's script printed for it."""
-    FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / f"{spec.name}.jsonl.gz"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{spec.name}.jsonl.gz"
     # No time of writing in the file: the same rows give the same bytes.
     path.write_bytes(gzip.compress("\n".join(_lines(spec, cases, verdicts)).encode(), mtime=0))
     return path

@@ -36,12 +36,13 @@ _CAPABILITY_VERSION = 0x20080522
 _NOBODY = 65534
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 _READ_FILE, _READ_DIR, _WRITE_FILE = 1 << 2, 1 << 3, 1 << 1
-_READ = _READ_FILE | _READ_DIR
+_READ, _EXECUTE = _READ_FILE | _READ_DIR, 1
 _NEVER = 1 | 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11
 """To execute, and to make devices, sockets and pipes, also in its own folder."""
 _FILE_RIGHTS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 """Rights over files that each version of Landlock added."""
 _SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/share", "/lib", "/lib64", "/etc/fonts", "/etc/alternatives")
+_LOADERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SYSTEM_FILES = ("/etc/localtime", "/etc/ld.so.cache")
 
 
@@ -78,6 +79,20 @@ def protect(limits: ProgramLimits, folder: Path, libraries: Sequence[str], root:
     held[LANDLOCK] = _restrict_files(libc, folder, libraries)
     held[FILTER] = filter_calls(libc)
     return Protection(tuple(name for name in LAYERS if held[name]))
+
+
+def protect_program(limits: ProgramLimits, folder: Path, libraries: Sequence[str], program: str) -> None:
+    """The same, without namespaces and a filter of system calls, for a process that is about to become another
+    program, which reads `libraries` and writes to `folder`."""
+    limit_resources(limits)
+    if not sys.platform.startswith("linux"):
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    _drop_rights(libc, folder, libraries)
+    end_with_parent(libc)
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    # The kernel opens the program and its loader, which lies among the libraries of the system.
+    _restrict_files(libc, folder, libraries, (str(Path(program).resolve()), *_LOADERS))
 
 
 def limit_resources(limits: ProgramLimits) -> bool:
@@ -139,8 +154,9 @@ def _become_nobody(folder: Path, libraries: Sequence[str]) -> None:
             os.chown(folder, 0, 0)
 
 
-def _restrict_files(libc: ctypes.CDLL, folder: Path, libraries: Sequence[str]) -> bool:
-    """Landlock (Linux 5.13): every right over files is taken, but for those of these folders."""
+def _restrict_files(libc: ctypes.CDLL, folder: Path, libraries: Sequence[str], programs: Sequence[str] = ()) -> bool:
+    """Landlock (Linux 5.13): every right over files is taken, but for those of these folders; of programs,
+    which may be folders of them, that to be run."""
     version = libc.syscall(_LANDLOCK_CREATE, None, 0, 1)
     if version < 1:
         return False
@@ -156,6 +172,7 @@ def _restrict_files(libc: ctypes.CDLL, folder: Path, libraries: Sequence[str]) -
     allowed |= dict.fromkeys((*_SYSTEM_FOLDERS, *libraries), _READ)
     allowed |= dict.fromkeys(_SYSTEM_FILES, _READ_FILE)
     allowed |= dict.fromkeys(DEVICES, _READ_FILE | _WRITE_FILE)
+    allowed |= {path: _EXECUTE | (_READ if Path(path).is_dir() else _READ_FILE) for path in programs}
     for path, right in allowed.items():
         _allow_path(libc, rules, path, right)
     held = libc.syscall(_LANDLOCK_RESTRICT, rules, 0) == 0

@@ -261,7 +261,7 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
 def read_family(path: Path) -> Declaration:
     """The benchmark of a family's file. Raises DataError."""
     family = read_fields(str(path), DescribedFamily)
-    return Declaration(
+    declaration = Declaration(
         name=path.stem,
         version=family.version,
         title=family.title,
@@ -293,6 +293,11 @@ def read_family(path: Path) -> Declaration:
         oracle=family.oracle,
         coverage=family.coverage,
     )
+    if family.kind != "page":
+        return declaration
+    from snellen.benchmarks.declaration.page_summary import with_formulas
+
+    return with_formulas(declaration)
 
 
 def _data(family: DescribedFamily, name: str) -> DataSource:

@@ -9,36 +9,75 @@ Intervals resample pages.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Headline
-from snellen.benchmarks.protocol.page_grading import ADDED_BASELINE, TESTS_PASSED
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.protocol.flows import OpenScoring
+from snellen.benchmarks.protocol.page_grading import ADDED_BASELINE, DRAWN_PAGES, TESTS_PASSED, page_grades
+from snellen.benchmarks.protocol.parsers import OWN
 from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.page import BlockKind, load_page
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
-from snellen.scoring.pages.page_score import FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
+from snellen.scoring.pages.page_score import CDM, FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
 from snellen.scoring.pages.texts import counted_formula, counted_text
 from snellen.scoring.pages.unit_tests import BASELINE, read_tests, states_baseline
 
 PAGE_SCORE, MICRO = "page_score", "micro_"
+FORMULAS, FORMULA_RULES = "formulas", ("edits", "cdm")
+"""The option that says how formulas count, and its values, the default first."""
 _KINDS: Mapping[str, BlockKind] = {
-    **{TEXT: "text", FORMULA: "formula"},
+    **{TEXT: "text", FORMULA: "formula", CDM: "formula"},
     **dict.fromkeys((TEDS, TEDS_STRUCTURE, TABLE_EDITS), "table"),
 }
-_BESIDE = (TEXT, FORMULA, TEDS, TEDS_STRUCTURE, TABLE_EDITS, ORDER)
+_BESIDE = (TEXT, CDM, FORMULA, TEDS, TEDS_STRUCTURE, TABLE_EDITS, ORDER)
 
 
 def page_headline(name: str = "", overall: Sequence[str] = OVERALL_PARTS) -> Headline:
     """The mean of the means of the parts that are named `overall`, with what stands beside it."""
     name = name or PAGE_SCORE
     return Headline(name=name, summarise=partial(_summarise, name, overall), sums=partial(_sums, overall))
+
+
+def with_formulas(declaration: Declaration) -> Declaration:
+    """A benchmark of pages with the option `formulas`, which says how they count."""
+    before = declaration.for_variant
+    options = {**declaration.options, FORMULAS: FORMULA_RULES}
+    return replace(declaration, options=options, for_variant=partial(_with_drawn_formulas, before))
+
+
+def _with_drawn_formulas(
+    before: Callable[[Declaration, Variant], Declaration] | None, declaration: Declaration, variant: Variant
+) -> Declaration:
+    """The declaration of a variant: with `formulas=cdm` formulas count as they look. Raises UsageError."""
+    if before is not None:
+        declaration = before(declaration, variant)
+    scoring = declaration.scoring
+    if variant.options.get(FORMULAS) != FORMULA_RULES[1] or not isinstance(scoring, RuleScoring):
+        return declaration
+    if variant.rule not in (None, "", OWN):
+        raise UsageError(f"{FORMULAS}=cdm belongs to Snellen's own rule, got --rule {variant.rule}; leave out one")
+    from snellen.benchmarks.protocol.formula_drawing import check_cdm
+    from snellen.extract.pages.blocks import parse_page
+
+    grade, parts = page_grades(DRAWN_PAGES.parts, DRAWN_PAGES.overall)
+    own = scoring.rules[OWN]._replace(document=OpenScoring(parse_page, grade, parts=parts))
+    return replace(
+        declaration,
+        scoring=replace(scoring, rules={**scoring.rules, OWN: own}),
+        headline=page_headline(declaration.headline.name, DRAWN_PAGES.overall),
+        check=check_cdm,
+    )
 
 
 def _sums(overall: Sequence[str], context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:

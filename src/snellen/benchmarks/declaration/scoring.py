@@ -63,6 +63,10 @@ MAX_SIMILARITY_TOKENS = 64
 """Longest verdict of a judge that compares an open reply with the gold answer."""
 
 
+_UNNAMED = ((TIME_UNIT, "seconds"), ("formulas", "edits"))
+"""Options that runs do not name where they have the only value that there once was."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleScoring(Scoring):
     """Choice, yes/no and open questions, asked once or circularly, each reply parsed by a rule.
@@ -100,8 +104,7 @@ class RuleScoring(Scoring):
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
-        # As before there were other units.
-        own_options = {name: value for name, value in own_options.items() if (name, value) != (TIME_UNIT, "seconds")}
+        own_options = {name: value for name, value in own_options.items() if (name, value) not in _UNNAMED}
         own = (*config.open.secondary, *(config.place.secondary if config.place else ()))
         secondary = (*own, EXACT_RECORD, INVENTED_FIELDS, FOLLOWS_SCHEMA)
         samples = plain.samples

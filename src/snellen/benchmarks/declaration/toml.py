@@ -94,9 +94,10 @@ def load_declaration(path: str) -> Declaration:
 
         declaration = replace(declaration, headline=record_headline(description.headline))
     if description.kind == "page":
-        from snellen.benchmarks.declaration.page_summary import page_headline
+        from snellen.benchmarks.declaration.page_summary import page_headline, with_formulas
 
         declaration = replace(declaration, headline=page_headline(description.headline))
+        return with_formulas(replace(declaration, for_variant=partial(_adapt, data, description.prompt)))
     return replace(declaration, for_variant=partial(_adapt, data, description.prompt))
 
 

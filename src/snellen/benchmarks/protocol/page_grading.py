@@ -9,7 +9,20 @@ from typing import NamedTuple
 from snellen.core.page import load_page
 from snellen.core.sample import Sample
 from snellen.extract.pages.blocks import page_blocks
-from snellen.scoring.pages.page_score import FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEXT, mean_of_parts, score_page
+from snellen.scoring.pages.page_score import (
+    CDM,
+    FORMULA,
+    ORDER,
+    OVERALL_PARTS,
+    TABLE_EDITS,
+    TEDS,
+    TEXT,
+    formula_pairs,
+    match_pages,
+    mean_of_parts,
+    score_matched_page,
+    score_page,
+)
 
 PartsOfPage = Callable[[str, str], Mapping[str, float]]
 """A page as a reply writes it and the text of the gold page, to the parts that the gold has, each 0..1 by
@@ -23,6 +36,17 @@ def page_parts(reply: str, gold: str) -> Mapping[str, float]:
     return score_page(page_blocks(reply), load_page(gold)).parts()
 
 
+def drawn_page_parts(reply: str, gold: str) -> Mapping[str, float]:
+    """The same parts, and CDM of formulas, the mean over those of the gold page. One that the reply lacks, or
+    that cannot be drawn, counts 0, as in OmniDocBench's evaluation."""
+    from snellen.benchmarks.protocol.formula_drawing import cdm_scores
+
+    matched = match_pages(page_blocks(reply), load_page(gold))
+    parts = score_matched_page(matched).parts()
+    scores = [0.0 if one is None else one.f1 for one in cdm_scores(formula_pairs(matched))]
+    return {**parts, CDM: sum(scores) / len(scores)} if scores else parts
+
+
 class PageRule(NamedTuple):
     """How a rule grades pages."""
 
@@ -31,6 +55,9 @@ class PageRule(NamedTuple):
     parts: PartsOfPage = page_parts
     overall: tuple[str, ...] = OVERALL_PARTS
     """The parts whose mean is the score of a page, and whose means' mean is the headline."""
+
+
+DRAWN_PAGES = PageRule("", drawn_page_parts, (TEXT, CDM, TEDS))
 
 
 def omnidocbench_parts(reply: str, gold: str) -> Mapping[str, float]:

@@ -77,6 +77,7 @@ def examine(settings: Settings) -> Iterator[HealthCheck]:
     yield from _check_extras("snellen")
     for name, package in PACKAGES.items():
         yield from _check_package(name, package)
+    yield _check_tex()
     yield from _check_accelerator()
     yield from _check_bundled_model()
 
@@ -164,6 +165,18 @@ def _is_installed(package: str) -> bool:
     except PackageNotFoundError:
         return False
     return True
+
+
+def _check_tex() -> HealthCheck:
+    """TeX, by which formulas of pages are drawn (`formulas=cdm`)."""
+    from snellen.generated_code.tex import check_tex, find_tex
+
+    try:
+        check_tex("formulas=cdm")
+    except UsageError as error:
+        return HealthCheck("optional", "TeX", str(error))
+    tex = find_tex()
+    return HealthCheck("ok", "TeX", tex.pdflatex if tex else "")
 
 
 def _check_accelerator() -> Iterator[HealthCheck]:

@@ -6,8 +6,8 @@
 * Reading order: normalised edit distance of the order in which the reply has the gold blocks.
 * Tables: TEDS and TEDS of the structure alone (`teds`), each gold table with the likest of the reply;
   a table that is left out counts 0. Its cells are compared without tags and white space.
-* Formulas: normalised edit distance of their LaTeX (`texts.counted_formula`). This is no CDM, which
-  draws both formulas: two ways to write one formula differ here.
+* Formulas: normalised edit distance of their LaTeX (`texts.counted_formula`): two ways to write one formula
+  differ. Or CDM, which draws both (`cdm`), under a name of its own.
 
 Tables and formulas that match none of the gold page count as text, since a page may set a formula in a
 line of text, and a reply may draw a table where there is none.
@@ -27,6 +27,8 @@ from snellen.scoring.pages.texts import counted_formula, counted_text
 
 TEXT, ORDER, FORMULA = "text_similarity", "reading_order", "formula_edit_similarity"
 TEDS, TEDS_STRUCTURE = "teds", "teds_structure"
+CDM = "cdm"
+"""Character detection matching of drawn formulas, where TeX draws them."""
 TABLE_EDITS = "table_edit_similarity"
 """1 - normalised edit distance of the HTML of tables, in rules of other tools."""
 OVERALL_PARTS = (TEXT, FORMULA, TEDS)
@@ -94,7 +96,11 @@ def match_pages(replies: Sequence[Block], gold: Page) -> MatchedPage:
 def score_page(replies: Sequence[Block], gold: Page) -> PageScores:
     """The scores of a page, by the blocks of the reply in the order in which they are written. Raises
     MissingExtra where tables are to be compared and a package for it is missing."""
-    matched = match_pages(replies, gold)
+    return score_matched_page(match_pages(replies, gold))
+
+
+def score_matched_page(matched: MatchedPage) -> PageScores:
+    """The scores of a page whose blocks are matched. Raises as `score_page`."""
     golds = matched.golds
     counted = [block for block in golds if not block.optional]
     kinds = {block.kind for block in counted}
@@ -144,18 +150,22 @@ def _order_edits(matched: MatchedPage) -> Edits:
     return count_edits(counted, [index for index in written if not matched.golds[index].optional])
 
 
+def formula_pairs(matched: MatchedPage) -> list[tuple[str, str]]:
+    """Each formula of the gold page that counts, and that of the reply, which is empty if it has none."""
+    return [
+        (golds[0].text, "".join(matched.replies[index].text for index in group.reply))
+        for group in matched.groups
+        if (golds := [matched.golds[index] for index in group.gold])
+        and golds[0].kind == "formula"
+        and not golds[0].optional
+    ]
+
+
 def _formula_edits(matched: MatchedPage) -> Edits:
     total = Edits(0, 0)
-    for group in matched.groups:
-        golds = [matched.golds[index] for index in group.gold]
-        if golds and golds[0].kind == "formula" and not golds[0].optional:
-            replies = [matched.replies[index] for index in group.reply]
-            total += count_edits(_formula_of(golds), _formula_of(replies))
+    for gold, reply in formula_pairs(matched):
+        total += count_edits(counted_formula(gold), counted_formula(reply))
     return total
-
-
-def _formula_of(blocks: Sequence[Block]) -> str:
-    return "".join(counted_formula(block.text) for block in blocks)
 
 
 def _teds(matched: MatchedPage, group: Group, *, structure_only: bool = False) -> float:

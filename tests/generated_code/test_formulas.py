@@ -1,0 +1,121 @@
+"""Formulas drawn by TeX, hostile ones too. Without TeX this is skipped, and the reason says what lacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from snellen.benchmarks.protocol.formula_drawing import cdm_scores
+from snellen.core.errors import UsageError
+from snellen.generated_code import tex
+from snellen.generated_code.formulas import _ALONE, DrawnDisplay, draw_displays
+from snellen.generated_code.tex import TexPrograms, check_tex, find_tex, run_tex
+
+PROGRAMS = find_tex()
+needs_tex = pytest.mark.skipif(
+    PROGRAMS is None or bool(PROGRAMS.missing), reason="no TeX that can draw formulas: see snellen doctor"
+)
+A = r"\mathcolor[RGB]{0,0,1}{a}"
+DOCUMENT = "\\documentclass{article}\\begin{document}\n%s\n\\end{document}\n"
+
+
+def draw(*displays: str) -> Mapping[str, DrawnDisplay]:
+    return draw_displays(dict.fromkeys(displays, 1))
+
+
+def f1(gold: str, reply: str) -> float:
+    score = cdm_scores([(gold, reply)])[0]
+    assert score is not None
+    return score.f1
+
+
+@needs_tex
+def test_formulas_are_compared_as_they_look() -> None:
+    gold = r"\frac{a+b}{2} \geq \sqrt{ab}"
+    pairs = [
+        (gold, r"\dfrac{a + b}2 \ge \sqrt{a b}"),
+        (gold, r"\frac{a+b}{2} \geq \sqrt{ac}"),
+        (gold, r"\frac{a+b}{2}"),
+        (gold, ""),
+        ("", gold),
+        (r"\text{速度} = v", r"\text{速度} = v"),
+    ]
+    scores = [None if one is None else one.f1 for one in cdm_scores(pairs)]
+    assert scores == [1.0, 0.889, 0.714, 0.0, None, 1.0]
+
+
+@needs_tex
+def test_places_are_those_of_the_characters() -> None:
+    display = r"\mathcolor[RGB]{0,0,1}{a}^{\mathcolor[RGB]{0,0,2}{b}} x"
+    drawn = draw(display)[display]
+    (left, top, right, bottom), (left_up, top_up, _, bottom_up) = drawn.boxes[1], drawn.boxes[2]
+    assert (left, top_up) == (7.0, 7.0)
+    assert left_up > right - 2
+    assert bottom_up < bottom
+    assert drawn.width > left_up
+    assert drawn.height > top
+
+
+@needs_tex
+def test_a_formula_that_breaks_a_run_leaves_the_others_alone() -> None:
+    broken = (
+        r"\begin{array}{l} x",
+        r"\left( x",
+        r"{ x",
+        r"x }",
+        r"\foo x",
+        r"\end{displaymath} x",
+        r"\gdef\mathcolor{}",
+    )
+    good = [f"{A} + {number}" for number in range(5)]
+    alone = draw(good[0])[good[0]]
+    drawn = draw(*good[:2], *broken, *good[2:])
+    assert all(drawn[text].boxes[1] == pytest.approx(alone.boxes[1], abs=1.0) for text in good)
+
+
+@needs_tex
+@pytest.mark.parametrize(
+    "attack",
+    [
+        r"\input{/etc/passwd}",
+        r"\input{../../etc/passwd}",
+        r"\openin5=/etc/passwd \read5 to\x \x",
+        r"\pdfximage{/etc/passwd}",
+        r"\immediate\pdfobj stream file {/etc/passwd}",
+        r"\immediate\write18{touch HERE}",
+        r"\input{|touch HERE}",
+        r"\immediate\openout5=HERE \immediate\write5{x}\immediate\closeout5",
+    ],
+)
+def test_no_file_is_read_or_written_and_no_command_run(attack: str, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    tmp_path.chmod(0o777)
+    run = run_tex(DOCUMENT % f"before {attack.replace('HERE', str(mark))} after", _ALONE)
+    assert not mark.exists()
+    assert "root:" not in run.log
+    assert b"root:" not in run.pdf
+
+
+@needs_tex
+@pytest.mark.parametrize("attack", [r"\def\a{\a}\a", r"\def\a{\a x}\a", r"\loop\iftrue\repeat", "x" * 1_000_000])
+def test_formulas_without_end_are_stopped(attack: str) -> None:
+    started = time.monotonic()
+    assert draw(attack)[attack].boxes.get(1) is None
+    assert time.monotonic() - started < 2 * _ALONE.wall_seconds
+
+
+@needs_tex
+def test_a_long_formula_of_a_reply_costs_nothing() -> None:
+    assert f1("a + b", "x" * 1_000_000) == 0.0
+
+
+def test_without_tex_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tex, "find_tex", lambda: None)
+    with pytest.raises(UsageError, match=r"needs pdflatex, which is not installed; install it with: apt install"):
+        check_tex("CDM")
+    monkeypatch.setattr(tex, "find_tex", lambda: TexPrograms("pdflatex", (), ("CJK.sty",)))
+    with pytest.raises(UsageError, match=r"CDM needs CJK\.sty of TeX"):
+        check_tex("CDM")
