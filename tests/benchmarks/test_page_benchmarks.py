@@ -124,11 +124,11 @@ def annotated(number: int, *blocks: dict[str, Any], relations: tuple[tuple[int, 
 
 def later_scores(folder: Path, pages: list[dict[str, Any]], replies: dict[str, str]) -> Any:
     (folder / "OmniDocBench.json").write_text(json.dumps(pages))
-    (folder / "replies.json").write_text(
-        json.dumps([{"id": name, "prediction": text} for name, text in replies.items()])
-    )
+    (folder / "replies").mkdir()
+    for name, text in replies.items():
+        (folder / "replies" / f"{name}.md").write_text(text)
     spec = f"omnidocbench-1.5:file={folder / 'OmniDocBench.json'}"
-    return score(spec, str(folder / "replies.json"), variant=Variant(rule="official"))
+    return score(spec, str(folder / "replies"), variant=Variant(rule="official"))
 
 
 def test_the_authors_file_of_pages_is_scored_by_version_1_5(tmp_path: Path) -> None:
@@ -137,17 +137,18 @@ def test_the_authors_file_of_pages_is_scored_by_version_1_5(tmp_path: Path) -> N
     caption = {"category_type": "figure_caption", "text": "Figure 1: the tower"}
     pages = [annotated(1, text, formula), annotated(2, text, caption), annotated(3, text)]
     replies = {
-        # A formula that is written as text counts as text; a caption does not count; nor does what is invented.
-        "page-1.png": "The harbour was rebuilt.\n\nE = mc2",
-        "page-2.png": "The harbour was rebuilt.\n\nFigure 1: the tower",
-        "page-3.png": "The harbour was rebuilt.\n\nNobody wrote this sentence.",
+        # Each is a file of its own, as tools that read documents write them. A formula that is written as text
+        # counts as text; captions and what is invented do not count.
+        "page-1": "The harbour was rebuilt.\n\nE = mc2",
+        "page-2": "The harbour was rebuilt.\n\nFigure 1: the tower",
+        "page-3": "The harbour was rebuilt.\n\nNobody wrote this sentence.",
     }
     scored = later_scores(tmp_path, pages, replies)
     assert scored.summary.headline.name == "overall_with_formula_edits"
     assert {record.id: dict(record.values) for record in scored.records} == {
-        "page-1.png": {"text_similarity": 1.0, "reading_order": 1.0},
-        "page-2.png": {"text_similarity": 1.0, "reading_order": 1.0},
-        "page-3.png": {"text_similarity": 1.0, "reading_order": 1.0},
+        "page-1": {"text_similarity": 1.0, "reading_order": 1.0},
+        "page-2": {"text_similarity": 1.0, "reading_order": 1.0},
+        "page-3": {"text_similarity": 1.0, "reading_order": 1.0},
     }
 
 

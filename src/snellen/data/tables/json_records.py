@@ -191,4 +191,4 @@ def _annotated_page(page: Record) -> Record:
     """A page of OmniDocBench.json: its picture, which stands in the folder `images`, and itself as the gold answer."""
     picture = str(page["page_info"].get("image_path", ""))
     path = picture if "/" in picture else f"images/{picture}"
-    return {"id": PurePosixPath(picture).name, "image_path": path, "answer": json.dumps(page, ensure_ascii=False)}
+    return {"id": PurePosixPath(picture).stem, "image_path": path, "answer": json.dumps(page, ensure_ascii=False)}
