@@ -367,7 +367,8 @@ def _scan_folder(folder: Path, column_map: Mapping[str, str], name: str, setting
     """The rows of all predictions files of a folder and its folders, by name; the column `file`
     holds a file's path without its suffix. Raises DataError."""
     files = [path for path in sorted(folder.rglob("*")) if table_suffix(path) in TABLES and path.is_file()]
-    if not files and (pages := sorted(folder.glob("*.md"))):
+    pages = [page for page in sorted(folder.glob("*.md")) if page.stem.lower() != "readme"]
+    if pages and not files:
         return _scan_pages(pages, column_map, name, settings.limits)
     if not 0 < len(files) <= _MAX_FILES:
         content = f"with {len(files):,} files" if files else "without result files"
