@@ -28,7 +28,9 @@ from snellen.engine.offline.gold_check import answer_samples, gold_reply
 from snellen.extract.yes_no_words import WORDS
 
 LAYOUTS = Path(__file__).parent / "layouts"
-FILES = sorted(path for path in LAYOUTS.iterdir() if path.suffix in (".tsv", ".jsonl") and ".roles" not in path.name)
+FILES = sorted(
+    path for path in LAYOUTS.iterdir() if path.suffix in (".tsv", ".jsonl", ".json") and ".roles" not in path.name
+)
 TEXTS = (
     *"aBbcdElovxyz",
     "0",
@@ -73,6 +75,7 @@ OF_ANSWERS = {
     "eyechart-pages.tsv",
     "odinw-13.jsonl",
     "olmocr-bench.jsonl",
+    "omnidocbench-v15.json",
     "omnidocbench.jsonl",
     "pope.tsv",
     "q-bench-video@part=all.tsv",

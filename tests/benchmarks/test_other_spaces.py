@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.protocol.other_spaces import _replies
 from snellen.core.benchmark import Variant, final_summary
 from snellen.core.output import Generated
 from snellen.core.place import Box, Places, Space, parse_space
@@ -80,3 +81,19 @@ def test_wrong_places_in_the_right_space_are_no_other_space() -> None:
 
 def test_spaces_have_names_that_are_said() -> None:
     assert parse_space("thousandths-yx") == Space("thousandths", "yx")
+
+
+def test_replies_that_repeat_boxes_without_end_are_left_out() -> None:
+    benchmark = open_benchmark("refcoco:coordinates=fractions", Variant())
+    reply = str([[index / 10_000, 0.1, index / 10_000 + 0.01, 0.2] for index in range(9_000)])
+    records = []
+    for index, box in enumerate(BOXES[:6]):
+        gold = Places(boxes=(box,), extent=EXTENT)
+        flow = benchmark.flow(Sample(str(index), "place", "open it", gold=(gold.text(),), extent=EXTENT))
+        next(flow)
+        with pytest.raises(StopIteration) as done:
+            flow.send(Generated(reply))
+        records.append(done.value.value)
+    found = list(_replies(records, parse_space("fractions"), 4, several=False))
+    assert found == []
+    assert {record.outcome for record in records} == {"other_count"}

@@ -11,7 +11,8 @@ import pytest
 from snellen.api import score
 from snellen.benchmarks.declaration.page_golds import read_page
 from snellen.benchmarks.protocol.page_grading import omnidocbench_parts, page_parts
-from snellen.core.errors import DataError, MissingExtra
+from snellen.core.benchmark import Variant
+from snellen.core.errors import DataError, MissingExtra, UsageError
 
 TABLE = "<table><tr><td>a</td><td>b</td></tr></table>"
 BLOCKS = [{"category": "text", "text": "Andere Worte"}, {"latex": "x^2", "type": "formula"}]
@@ -111,3 +112,55 @@ def test_a_table_wants_the_packages_that_compare_it(monkeypatch: pytest.MonkeyPa
     with pytest.raises(MissingExtra, match=r"snellen\[documents\]"):
         read_page(TABLE)
     assert read_page("Only text").blocks
+
+
+def annotated(number: int, *blocks: dict[str, Any], relations: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
+    """A page as OmniDocBench annotates it."""
+    numbered = [{"anno_id": place, "order": place + 1, **block} for place, block in enumerate(blocks)]
+    links = [{"relation_type": "truncated", "source_anno_id": one, "target_anno_id": other} for one, other in relations]
+    info = {"image_path": f"page-{number}.png", "page_attribute": {"language": "english", "layout": "single_column"}}
+    return {"layout_dets": numbered, "page_info": info, "extra": {"relation": links}}
+
+
+def later_scores(folder: Path, pages: list[dict[str, Any]], replies: dict[str, str]) -> Any:
+    (folder / "OmniDocBench.json").write_text(json.dumps(pages))
+    (folder / "replies").mkdir()
+    for name, text in replies.items():
+        (folder / "replies" / f"{name}.md").write_text(text)
+    spec = f"omnidocbench-1.5:file={folder / 'OmniDocBench.json'}"
+    return score(spec, str(folder / "replies"), variant=Variant(rule="official"))
+
+
+def test_the_authors_file_of_pages_is_scored_by_version_1_5(tmp_path: Path) -> None:
+    text = {"category_type": "text_block", "text": "The harbour was rebuilt."}
+    formula = {"category_type": "equation_isolated", "latex": "$$E = mc^2$$"}
+    caption = {"category_type": "figure_caption", "text": "Figure 1: the tower"}
+    pages = [annotated(1, text, formula), annotated(2, text, caption), annotated(3, text)]
+    replies = {
+        # Each is a file of its own, as tools that read documents write them. A formula that is written as text
+        # counts as text; captions and what is invented do not count.
+        "page-1": "The harbour was rebuilt.\n\nE = mc2",
+        "page-2": "The harbour was rebuilt.\n\nFigure 1: the tower",
+        "page-3": "The harbour was rebuilt.\n\nNobody wrote this sentence.",
+    }
+    scored = later_scores(tmp_path, pages, replies)
+    assert scored.summary.headline.name == "overall_with_formula_edits"
+    assert {record.id: dict(record.values) for record in scored.records} == {
+        "page-1": {"text_similarity": 1.0, "reading_order": 1.0},
+        "page-2": {"text_similarity": 1.0, "reading_order": 1.0},
+        "page-3": {"text_similarity": 1.0, "reading_order": 1.0},
+    }
+
+
+def test_a_paragraph_cut_twice_is_one_and_counts_its_middle_twice_by_the_authors_rule() -> None:
+    texts = [{"category_type": "text_block", "text": text} for text in ("one ", "two ", "three")]
+    (block,) = read_page(json.dumps(annotated(1, *texts, relations=((0, 1), (1, 2))))).blocks
+    assert (block.text, block.source) == ("one two three", "one two two three")
+    page = annotated(1, *texts[:2], relations=((0, 1),))
+    assert read_page(json.dumps(page)).blocks[0].source == ""
+
+
+def test_a_benchmark_whose_data_are_not_downloaded_asks_for_its_file(tmp_path: Path) -> None:
+    (tmp_path / "replies.json").write_text('[{"id": "1", "prediction": "x"}]')
+    with pytest.raises(UsageError, match="give its authors' file with --data FILE"):
+        score("omnidocbench-v15", str(tmp_path / "replies.json"))

@@ -97,8 +97,8 @@ def document_records() -> list[Record]:
     ]
 
 
-def write_document_run(root: Path, model: str = "snellen/tiny") -> RunFolder:
-    """The folder of such a run."""
-    records = document_records()
+def write_document_run(root: Path, model: str = "snellen/tiny", records: list[Record] | None = None) -> RunFolder:
+    """The folder of such a run, or of one with other records."""
+    records = document_records() if records is None else records
     run = info(model, "papers", False, "complete", Counts(len(records), len(records)))
     return write_run(root, Report(run, summarise(records, False)), records, {})

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from browsing import launched
-from document_runs import ATTACK, write_document_run
+from document_runs import ATTACK, made_record, write_document_run
 from playwright import sync_api
 from viewing import served
 
 from snellen.analysis.samples.error_samples import draw_wrong_answers
+from snellen.core.page import Block, Page
 from snellen.report.notebook.samples import sample_html, samples_html
 from snellen.report.page.error_page import error_page
 from snellen.report.page.html import write_html
@@ -44,6 +45,20 @@ def page(browser, request):
     assert page.evaluate("window.hurt") is None
     assert page.evaluate("document.documentElement.scrollWidth") <= request.param
     page.close()
+
+
+_LEFT_OF = """(element, word) => {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const at = walker.currentNode.data.indexOf(word);
+        if (at < 0) continue;
+        const range = document.createRange();
+        range.setStart(walker.currentNode, at);
+        range.setEnd(walker.currentNode, at + word.length);
+        return range.getBoundingClientRect().left;
+    }
+}"""
+"""Where a word of an element begins on the screen, in pixels from the left."""
 
 
 def sample_at(page, run: RunFolder, name: str):
@@ -86,6 +101,16 @@ def test_the_report_draws_blocks_and_tables(page, runs) -> None:
     expect(row.locator(".block.table table.drawn")).to_have_count(2)
     expect(row.locator(".block.formula .of-gold pre")).to_have_text(r"\frac{120}{200} = 0.6")
     assert row.locator("img[src=x], [onclick], script").count() == 0
+
+
+def test_a_paragraph_runs_in_the_direction_of_its_letters(page, tmp_path) -> None:
+    hebrew = "עולם page 42."
+    gold = Page((Block("<table><tr><td>עולם page 42.</td></tr></table>", "table"), Block(hebrew, order=2)))
+    run = write_document_run(tmp_path, records=[made_record("hebrew", "page", gold.text(), hebrew, 0.5)])
+    row = sample_at(page, run, "hebrew")
+    for text in (".block.text .of-gold pre", ".block.table .of-gold td", "pre.reply"):
+        first, last = (row.locator(text).first.evaluate(_LEFT_OF, word) for word in ("עולם", "42"))
+        assert last < first, text
 
 
 def test_sides_are_below_each_other_where_there_is_no_room(page, runs) -> None:

@@ -46,7 +46,13 @@ def fields_text(text: str) -> str:
         return text
     if not isinstance(value, dict | list):
         return text
-    return "; ".join(f"{path}: {field}" if path else str(field) for path, field in each_field(value)) or "no field"
+    named = ((path, field_text(field)) for path, field in each_field(value))
+    return "; ".join(f"{path}: {field}" if path else field for path, field in named) or "no field"
+
+
+def field_text(field: Any) -> str:
+    """A value of a record: a text as it is, all else as JSON spells it."""
+    return field if isinstance(field, str) else json.dumps(field, ensure_ascii=False)
 
 
 def each_field(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

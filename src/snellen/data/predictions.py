@@ -35,6 +35,7 @@ from snellen.data.columns import (
     is_image_column,
 )
 from snellen.data.detect import RESULT_SUFFIXES, TABLES, detect, is_empty, refuse_pickle, table_suffix
+from snellen.data.documents import read_bounded
 from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.tables.open_table import scan_table
@@ -366,11 +367,14 @@ def _scan_folder(folder: Path, column_map: Mapping[str, str], name: str, setting
     """The rows of all predictions files of a folder and its folders, by name; the column `file`
     holds a file's path without its suffix. Raises DataError."""
     files = [path for path in sorted(folder.rglob("*")) if table_suffix(path) in TABLES and path.is_file()]
+    pages = [page for page in sorted(folder.glob("*.md")) if page.stem.lower() != "readme"]
+    if pages and not files:
+        return _scan_pages(pages, column_map, name, settings.limits)
     if not 0 < len(files) <= _MAX_FILES:
         content = f"with {len(files):,} files" if files else "without result files"
         raise DataError(
-            f"{name} is a folder {content}; expected MME's results, one .txt for each subtask, "
-            f"or up to {_MAX_FILES} predictions files ({', '.join(TABLES)})"
+            f"{name} is a folder {content}; expected MME's results, one .txt for each subtask, a page of Markdown "
+            f"(.md) for each id, or up to {_MAX_FILES} predictions files ({', '.join(TABLES)})"
         )
     columns: dict[str, None] = {}
     rows: list[IndexedRow] = []
@@ -384,6 +388,14 @@ def _scan_folder(folder: Path, column_map: Mapping[str, str], name: str, setting
         columns |= dict.fromkeys(scan.columns)
         digests.append(f"{part} {scan.digest()}")
     return Scan(tuple(columns), iter(rows), lambda: digest_bytes("\n".join(digests).encode()))
+
+
+def _scan_pages(pages: Sequence[Path], column_map: Mapping[str, str], name: str, limits: Limits) -> Scan:
+    """The pages that OCR tools write, a file for each id, as their scorers take them. Raises DataError."""
+    texts = {page.stem: read_bounded(page, limits, f"{name}/{page.name}") for page in pages}
+    records = ({"id": stem, "prediction": text.decode("utf-8", "replace")} for stem, text in texts.items())
+    digests = "\n".join(f"{stem} {digest_bytes(text)}" for stem, text in texts.items())
+    return Scan((), plain_rows(records, column_map, name), lambda: digest_bytes(digests.encode()))
 
 
 def _select_rows(

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from snellen.core.answer_text import field_text
 from snellen.core.record import Record
 from snellen.report.elements import Element, figure_element, side_element
 
@@ -94,6 +95,4 @@ def _field_figure(golds: Sequence[str], answer: str | None) -> Element | None:
 
 
 def _value_text(value: Any) -> str:
-    if value is None:
-        return "–"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "–" if value is None else field_text(value)

@@ -19,7 +19,7 @@ _CONTENT = {"table": "html", "equation_isolated": "latex"}
 _WITHOUT_ORDER = frozenset({"header", "page_footnote", "page_number"})
 
 
-def _annotation(number: int) -> dict[str, Any]:
+def omnidocbench_annotation(number: int) -> dict[str, Any]:
     """A page as OmniDocBench annotates it; every seventh has a paragraph that is cut."""
     found: list[dict[str, Any]] = []
     order = count(1)
@@ -52,7 +52,9 @@ def _annotation(number: int) -> dict[str, Any]:
 
 def _omnidocbench_cases() -> Iterator[Case]:
     for number, (place, style, reply) in enumerate(page_replies(_PAGES, 4)):
-        yield Case(str(number), {"answer": json.dumps(_annotation(place), ensure_ascii=False)}, style, reply)
+        yield Case(
+            str(number), {"answer": json.dumps(omnidocbench_annotation(place), ensure_ascii=False)}, style, reply
+        )
 
 
 _OLMOCR = Oracle("olmocr_bench", "allenai/olmocr", "f7cfe4c22098b154c76b6ec950d1c0a464eecf8d", "Apache-2.0", "olmocr")

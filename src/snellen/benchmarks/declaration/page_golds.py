@@ -45,6 +45,8 @@ OPTIONAL = frozenset(
 _IN_OMNIDOCBENCH = frozenset({"code_txt_caption"})
 """Of these, what OmniDocBench counts all the same."""
 _ANNOTATED = "layout_dets"
+_TWICE = "text_with_repeats"
+"""Key of the text of a cut paragraph in which the authors count parts several times."""
 _OTHERS = frozenset({"equation_semantic", "table_mask", "text_mask", "need_mask", "organic_chemical_formula_mask"})
 
 
@@ -104,7 +106,10 @@ def _annotated_page(annotated: Mapping[str, Any]) -> Page:
     for chain in chains:
         parts = sorted((of_id[name] for name in chain if name in of_id), key=lambda part: part.get("order") or 0)
         if parts:
-            kept.append({**parts[0], "text": "".join(part.get("text") or "" for part in parts)})
+            texts = {part["anno_id"]: part.get("text") or "" for part in parts}
+            kept.append({**parts[0], "text": "".join(texts.values())})
+            if len(texts) < len(parts):
+                kept[-1][_TWICE] = "".join(texts[part["anno_id"]] for part in parts)
     blocks = []
     for value in kept:
         block = block_of(value)
@@ -113,13 +118,15 @@ def _annotated_page(annotated: Mapping[str, Any]) -> Page:
             block = Block("", category=value.get("category_type", ""))
         if block is not None:
             optional = block.category in OPTIONAL - _IN_OMNIDOCBENCH
-            source = value["latex"] if block.kind == "formula" and value.get("latex") not in (None, block.text) else ""
+            written = value.get("latex") if block.kind == "formula" else value.get(_TWICE)
+            source = written if written not in (None, block.text) else ""
             blocks.append(structs.replace(block, order=_order_of(value), optional=optional, source=source))
     return Page(tuple(blocks))
 
 
 def _cut_paragraphs(extra: Mapping[str, Any]) -> list[list[Any]]:
-    """The ids of blocks that are parts of one paragraph, in the order of the relations."""
+    """The ids of blocks that are parts of one paragraph, in the order of the relations: those in the middle of one
+    several times, as the authors count their text."""
     chains: list[list[Any]] = []
     for relation in extra.get("relation") or ():
         if relation.get("relation_type") != "truncated":
@@ -127,7 +134,7 @@ def _cut_paragraphs(extra: Mapping[str, Any]) -> list[list[Any]]:
         ends = [relation["source_anno_id"], relation["target_anno_id"]]
         known = [chain for chain in chains if set(chain) & set(ends)]
         for chain in known:
-            chain += [name for name in ends if name not in chain]
+            chain += ends
         if not known:
             chains.append(ends)
     return chains

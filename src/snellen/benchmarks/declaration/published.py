@@ -133,6 +133,8 @@ class Published:
 
     def _file_of(self, variant: Variant) -> PublishedFile | HubSplit:
         values = self._values(variant)
+        if not self.files:
+            raise UsageError("the data of this benchmark are not downloaded; give its authors' file with --data FILE")
         if values not in self.files:
             known_files = "; ".join(",".join(self._option_texts(key)) for key in self.files)
             raise UsageError(f"no data for {','.join(self._option_texts(values))}; there are: {known_files}")

@@ -18,6 +18,8 @@ from snellen.scoring.places.metrics import place_metric
 _LEAST_REPLIES = 5
 _MASKS_LOOKED_AT = 10
 """Masks take long to unpack."""
+_MOST_PLACES = 500
+"""A reply that repeats a box without end says nothing of a space, and takes long to compare in all of them."""
 _LEAST_GAIN = 0.2
 _MEASURES = {"iou": "mean IoU", "inside": "share of points inside", "closeness": "mean closeness of points"}
 
@@ -86,7 +88,7 @@ def _replies(records: Sequence[Record], declared: Space, size: Literal[2, 4], se
                 continue
         except DataError:
             continue
-        if numbers:
+        if 0 < len(numbers) <= _MOST_PLACES:
             yield _ReplyNumbers(numbers, read, gold, gold.extent, sent)
 
 

@@ -75,7 +75,18 @@ def omnidocbench_parts(reply: str, gold: str) -> Mapping[str, float]:
     return parts_of(ReplyParts(texts, formulas, tables), load_page(gold))
 
 
+def omnidocbench_later_parts(reply: str, gold: str) -> Mapping[str, float]:
+    """The parts of a page by the rule of OmniDocBench's authors, version 1.5 (`scoring.pages.hybrid_match`)."""
+    from snellen.extract.published.omnidocbench import split_page
+    from snellen.scoring.pages.hybrid_match import WrittenBlock
+    from snellen.scoring.pages.hybrid_match import omnidocbench_later_parts as parts_of
+
+    return parts_of([WrittenBlock(*part) for part in split_page(reply, is_later=True)], load_page(gold))
+
+
 OMNIDOCBENCH = PageRule("edit_similarity", omnidocbench_parts, (TEXT, FORMULA, TABLE_EDITS, ORDER))
+OMNIDOCBENCH_LATER = PageRule("overall_with_formula_edits", omnidocbench_later_parts)
+"""The authors' overall number has CDM of formulas in place of their edit distance."""
 
 
 TESTS_PASSED, ADDED_BASELINE = "tests_passed", "added_baseline"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from string import ascii_uppercase
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,6 +18,7 @@ from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, plain_rows, typed_rows
 
 _QUESTIONS_KEY = "questions"
+_BLOCKS_KEY = "layout_dets"
 _SCIENCEQA_KEYS = {"results", "outputs"}
 _BOM = b"\xef\xbb\xbf"
 
@@ -60,7 +61,7 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) ->
     values is the list; several lists of objects with the same keys are joined (LLaVA's `correct`
     and `incorrect`). Objects with a list `questions` (Video-MME's videos) become one record for
     each question; so does TempCompass's video -> aspect -> list. ScienceQA's files hold columns,
-    each an object id -> cell; COCO's annotations become a record for each picture.
+    each an object id -> cell; COCO's annotations become a record for each picture, OmniDocBench's for each page.
     """
     value = decode_json(data.removeprefix(_BOM), name, limits)
     if isinstance(value, dict):
@@ -85,6 +86,8 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) ->
         )
     if not value:
         raise DataError(f"{name} holds no rows")
+    if all(isinstance(item.get(_BLOCKS_KEY), list) and isinstance(item.get("page_info"), dict) for item in value):
+        return [_annotated_page(item) for item in value]
     return _flatten_questions(value)
 
 
@@ -182,3 +185,10 @@ def _columns_by_id(value: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _with_id(key: str, item: Record) -> Record:
     return item if "id" in item or "index" in item else {"id": key, **item}
+
+
+def _annotated_page(page: Record) -> Record:
+    """A page of OmniDocBench.json: its picture, which stands in the folder `images`, and itself as the gold answer."""
+    picture = str(page["page_info"].get("image_path", ""))
+    path = picture if "/" in picture else f"images/{picture}"
+    return {"id": PurePosixPath(picture).stem, "image_path": path, "answer": json.dumps(page, ensure_ascii=False)}

@@ -5,6 +5,9 @@ tables, code, then text at blank lines. Restated with its oddities, because publ
 * `<table></table>` counts as unclosed, and a tabular takes the character behind its end along.
 * Formulas in a line of text are candidates for display formulas, too, and stay in the text.
 * Positions of texts leave out the blank lines between them, those of other blocks do not.
+
+Version 1.5 (utils/extract.py of the authors' repository) splits alike but for the fences, signs and tags that
+it takes away first, and for line breaks in formulas.
 """
 
 from __future__ import annotations
@@ -24,10 +27,14 @@ class WrittenPart(NamedTuple):
     kind: PartKind
     place: int
     text: str
+    is_inline: bool = False
+    """Whether a formula stands in a line of text."""
 
 
 _PICTURE = re.compile(r"!\[.*?\]\(.*?\)")
 _FENCE_START = re.compile(r"^```markdown\n?", re.MULTILINE)
+_LATER_FENCE_START = re.compile(r"^```(?:markdown|html|latex)\n?", re.MULTILINE)
+_PAGE_TAG = re.compile(r"</?(?:html|body)>")
 _FENCE_END = re.compile(r"```\n?$", re.MULTILINE)
 _UNDERSCORES, _BLANKS = re.compile(r"_{4,}"), re.compile(r" {4,}")
 _REPEATED = re.compile(r"([^a-zA-Z0-9])\1{10,}")
@@ -55,10 +62,13 @@ _STYLES = (
 )
 
 
-def split_page(content: str) -> list[WrittenPart]:
-    """The parts of a reply by place, equal places in the order in which they are found."""
-    content = _FENCE_END.sub("", _FENCE_START.sub("", _PICTURE.sub("", content)))
-    content = _REPEATED.sub(r"\1\1\1\1", _BLANKS.sub("    ", _UNDERSCORES.sub("____", content)))
+def split_page(content: str, *, is_later: bool = False) -> list[WrittenPart]:
+    """The parts of a reply by place, equal places in the order in which they are found; `is_later` splits as
+    version 1.5 does."""
+    fence = _LATER_FENCE_START if is_later else _FENCE_START
+    content = _FENCE_END.sub("", fence.sub("", _PICTURE.sub("", content)))
+    content = _BLANKS.sub("    ", _UNDERSCORES.sub("____", content))
+    content = _PAGE_TAG.sub("", content) if is_later else _REPEATED.sub(r"\1\1\1\1", content)
     parts: list[WrittenPart] = []
     for place, table in _latex_tables(content):
         parts.append(WrittenPart("latex_table", place, table))
@@ -66,7 +76,7 @@ def split_page(content: str) -> list[WrittenPart]:
     for place, table in _between(content, _HTML_TABLE):
         parts.append(WrittenPart("html_table", place, table))
         content = _blank(content, place, place + len(table))
-    content = _take_formulas(content, parts)
+    content = _take_formulas(content, parts, is_later)
     if len(_PIPES.findall(content + "\n")) >= 2:
         content = _pipes_to_html(content)
         for match in _WHOLE_TABLE.finditer(content):
@@ -131,19 +141,20 @@ def _pair_edges(
     return pairs, unclosed[0] if unclosed else None
 
 
-def _take_formulas(content: str, parts: list[WrittenPart]) -> str:
+def _take_formulas(content: str, parts: list[WrittenPart], is_later: bool) -> str:
     """Add formulas to the parts; display formulas are blanked, those in a line stay."""
     for match in list(_DISPLAY.finditer(content)):
         if not match[0]:
             continue
-        line = "".join(match[0].split())
+        line = " ".join(match[0].strip().split("\n")) if is_later else "".join(match[0].split())
         inner = _DOLLARS.search(line)
         if inner is not None:
             groups = r"\\[\1\\]" if inner[1] else r"\\[\2\3\\]"
             line = _DOLLARS.sub(groups, line)
-        if inner is None or inner[1]:
+        is_inline = inner is not None and not inner[1]
+        if not is_inline:
             content = _blank(content, *match.span())
-        parts.append(WrittenPart("formula", match.start(), line))
+        parts.append(WrittenPart("formula", match.start(), line, is_inline))
     return content
 
 

@@ -150,7 +150,10 @@ def answer_groups(run: RunFolder, kinds: Iterable[str]) -> list[GroupSection]:
     if _DOCUMENT_KINDS.intersection(kinds):
         from snellen.analysis.findings.document_groups import document_groups
 
-        lead = "The score by what the gold documents are like; of kinds of blocks and of values that of these parts."
+        lead = (
+            "The score by what the gold documents are like; of kinds of blocks and of values that of these parts. "
+            "Groups are means over samples, also where the headline is a mean of the parts of pages."
+        )
         sections.append(GroupSection("documents", "Documents", lead, _bar_tables(document_groups(run))))
     return [section for section in sections if section.tables]
 

@@ -25,12 +25,12 @@ from snellen.scoring.pages.page_score import FORMULA, ORDER, TABLE_EDITS, TEDS, 
 from snellen.scoring.pages.quick_match import Match, Written, match_plainly, quick_match
 from snellen.scoring.pages.teds import check_tree_packages, table_similarity
 
-_COUNTED = ("text_block", "title", "code_txt", "code_txt_caption", "reference", "equation_caption")
-_LEFT_OUT = (
+COUNTED = ("text_block", "title", "code_txt", "code_txt_caption", "reference", "equation_caption")
+LEFT_OUT = (
     *("figure_caption", "figure_footnote", "table_caption", "table_footnote", "code_algorithm"),
     *("code_algorithm_caption", "header", "footer", "page_footnote", "page_number"),
 )
-_IGNORED = frozenset({*_LEFT_OUT, "equation_caption"})
+_IGNORED = frozenset({*LEFT_OUT, "equation_caption"})
 """Categories that are matched and then left out."""
 
 
@@ -59,22 +59,22 @@ def omnidocbench_parts(reply: ReplyParts, gold: Page) -> dict[str, float]:
     """Each part that the gold page has, 0..1, higher is better: 1 - normalised edit distance, and TEDS."""
     check_packages()
     parts: dict[str, Edits | None] = {}
-    texts = _sorted_blocks(gold, (*_COUNTED, *_LEFT_OUT))
+    texts = sorted_blocks(gold, (*COUNTED, *LEFT_OUT))
     if texts:
         matches = quick_match(_lines(texts, plain_text), texts, _written_lines(reply.texts, plain_text), reply.texts)
         kept = [match for match in matches if _category(match) not in _IGNORED]
         parts[TEXT], parts[ORDER] = _edits(kept), _order_edits(kept)
-    formulas = _sorted_blocks(gold, ("equation_isolated",))
+    formulas = sorted_blocks(gold, ("equation_isolated",))
     if formulas:
         lines = _written_lines(reply.formulas, plain_formula)
         matches = quick_match(_lines(formulas, plain_formula), formulas, lines, reply.formulas)
         parts[FORMULA] = _edits([match for match in matches if match.golds])
     found = {name: edits.similarity for name, edits in parts.items() if edits is not None and edits.length}
-    tables = [block.text for block in _sorted_blocks(gold, ("table",)) if block.text]
-    return {**found, **_table_parts(tables, [one.text for one in reply.tables if one.text])}
+    tables = [block.text for block in sorted_blocks(gold, ("table",)) if block.text]
+    return {**found, **table_parts(tables, [one.text for one in reply.tables if one.text])}
 
 
-def _sorted_blocks(gold: Page, categories: Sequence[str]) -> list[Block]:
+def sorted_blocks(gold: Page, categories: Sequence[str]) -> list[Block]:
     """The blocks of these categories, in this order, then by reading order."""
     chosen = [block for name in categories for block in gold.blocks if block.category == name]
     return sorted(chosen, key=lambda block: block.order)
@@ -114,7 +114,7 @@ def _order_edits(matches: Sequence[Match]) -> Edits | None:
     return count_edits(golds, replies) if golds or replies else None
 
 
-def _table_parts(golds: Sequence[str], replies: Sequence[str]) -> dict[str, float]:
+def table_parts(golds: Sequence[str], replies: Sequence[str]) -> dict[str, float]:
     """Tables by edits of their HTML, and by TEDS; nothing where the gold has none."""
     if not golds:
         return {}
@@ -145,13 +145,21 @@ _NO_WORD = re.compile(r"[^\w\u4e00-\u9fff]")
 
 def plain_text(text: str) -> str:
     """The word characters of a text, formulas in it as Unicode as far as they can be."""
-    return _word_characters(_formulas_as_text(text))
+    return word_characters(_formulas_as_text(text))
 
 
-def _formulas_as_text(text: str) -> str:
+def formula_as_text(formula: str) -> str | None:
+    """A formula as Unicode; None for one that the parser of LaTeX stops at."""
     from pylatexenc.latex2text import LatexNodes2Text
     from pylatexenc.latexwalker import LatexWalkerError
 
+    try:
+        return str(LatexNodes2Text().latex_to_text(formula))
+    except (LatexWalkerError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _formulas_as_text(text: str) -> str:
     changes = []
     for match in _INLINE.finditer(text):
         formula = match[1] if match[1] is not None else match[2]
@@ -159,16 +167,14 @@ def _formulas_as_text(text: str) -> str:
         if not any(sign in formula for sign in r"\^_"):
             continue
         formula += " " if formula.endswith("\\") else ""
-        try:
-            changes.append((*match.span(), LatexNodes2Text().latex_to_text(formula)))
-        except (LatexWalkerError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            continue  # what the parser of LaTeX stops at stays as it is, as there
+        if (plain := formula_as_text(formula)) is not None:  # else it stays as it is, as there
+            changes.append((*match.span(), plain))
     for start, end, formula in sorted(changes, reverse=True):
         text = text[:start] + formula.strip() + text[end:]
     return text
 
 
-def _word_characters(text: str) -> str:
+def word_characters(text: str) -> str:
     for signs in _LINE_SIGNS:
         text = text.replace(signs, "")
     return _NO_WORD.sub("", text)
@@ -191,14 +197,14 @@ _DROPPED = (
 )
 
 
-def plain_formula(text: str) -> str:
-    """A formula in lower case without fonts, blanks, tags and environments."""
+def plain_formula(text: str, also: Sequence[str] = ()) -> str:
+    """A formula in lower case without fonts, blanks, tags, environments and what else is named."""
     display = _DISPLAY.search(text)
     text = display[1].strip() if display else text
     for pattern in _DROPPED:
         text = pattern.sub("", text)
     text = text.strip(".")
-    for name in _FONTS:
+    for name in (*_FONTS, *also):
         text = text.replace(name, "")
     return text.lower()
 

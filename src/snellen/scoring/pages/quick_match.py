@@ -68,13 +68,21 @@ def quick_match(
     ]
 
 
+def pair_lines(golds: Sequence[str], replies: Sequence[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Which plain texts of a page and of a reply belong together, by index, as in version 1.5: what is left is
+    assigned by normalised distance, and a gold text that nothing is left for counts once."""
+    if not golds or not replies:
+        return [((index,), ()) for index in range(len(golds))]
+    return _merge_pairs(_pair(golds, replies, is_later=True), len(golds), is_later=True)
+
+
 def match_plainly(golds: Sequence[str], replies: Sequence[str]) -> list[tuple[str, str]]:
     """Each gold text with one of the reply by the least sum of distances; empty for one without."""
-    pairs = dict(_assign(_distances(golds, replies))) if replies else {}
+    pairs = dict(assign(distances(golds, replies))) if replies else {}
     return [(text, replies[pairs[index]] if index in pairs else "") for index, text in enumerate(golds)]
 
 
-def _pair(golds: Sequence[str], replies: Sequence[str]) -> list[_Pair]:
+def _pair(golds: Sequence[str], replies: Sequence[str], *, is_later: bool = False) -> list[_Pair]:
     if len(golds) == len(replies) == 1:
         return [_Pair(0, (0,))]
     found, lost = _assigned_groups(golds, replies)
@@ -88,14 +96,14 @@ def _pair(golds: Sequence[str], replies: Sequence[str]) -> list[_Pair]:
             groups.setdefault((index,), []).extend(gold for gold in within if gold not in taken)
             taken.update(within)
     pairs = [_Pair(gold, reply) for reply, of_reply in groups.items() for gold in sorted(set(of_reply))]
-    return pairs + _pair_rest(golds, replies, groups)
+    return pairs + _pair_rest(golds, replies, groups, is_later)
 
 
 def _assigned_groups(golds: Sequence[str], replies: Sequence[str]) -> tuple[dict[int, tuple[int, ...]], list[int]]:
     """By gold block the blocks of the reply that are assigned to it, and gold blocks without a match."""
     columns = _join_columns(golds, replies)
-    costs = _distances(golds, [" ".join(replies[column[0] : column[-1] + 1]) for column in columns])
-    assigned = dict(_assign(costs))
+    costs = distances(golds, [" ".join(replies[column[0] : column[-1] + 1]) for column in columns])
+    assigned = dict(assign(costs))
     found, lost = {}, []
     for gold in range(len(golds)):
         column = assigned.get(gold)
@@ -107,24 +115,27 @@ def _assigned_groups(golds: Sequence[str], replies: Sequence[str]) -> tuple[dict
 
 
 def _pair_rest(
-    golds: Sequence[str], replies: Sequence[str], groups: Mapping[tuple[int, ...], Sequence[int]]
+    golds: Sequence[str], replies: Sequence[str], groups: Mapping[tuple[int, ...], Sequence[int]], is_later: bool
 ) -> list[_Pair]:
-    """What is in no group: assigned once more, by plain edit distance. Without gold blocks that are left, the
-    blocks of the reply are one match with nothing."""
+    """What is in no group: assigned once more, by plain edit distance, in version 1.5 by the normalised one.
+    Without gold blocks that are left, the blocks of the reply are one match with nothing."""
     rest = set(range(len(golds))) - set().union(*(set(of_reply) for of_reply in groups.values()))
     others = set(range(len(replies))) - {index for reply in groups for index in reply}
     if not others:
         return [_Pair(gold, ()) for gold in rest]
     if not rest:
         return [_Pair(None, tuple(others))]
-    costs = [[Levenshtein.distance(golds[gold], replies[reply]) for reply in others] for gold in rest]
+    distance = Levenshtein.normalized_distance if is_later else Levenshtein.distance
+    costs = [[distance(golds[gold], replies[reply]) for reply in others] for gold in rest]
     in_order, other_order = list(rest), list(others)
-    return [_Pair(in_order[row], (other_order[column],)) for row, column in _assign(costs)]
+    return [_Pair(in_order[row], (other_order[column],)) for row, column in assign(costs)]
 
 
-def _merge_pairs(pairs: Sequence[_Pair], golds: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Gold blocks of the same blocks of the reply as one match, then those without any: twice each where
-    no block of the reply was left for them."""
+def _merge_pairs(
+    pairs: Sequence[_Pair], golds: int, *, is_later: bool = False
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Gold blocks of the same blocks of the reply as one match, then those without any: in version 1.0 twice
+    each where no block of the reply was left for them."""
     merged: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     of_reply: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for gold, reply in pairs:
@@ -132,14 +143,15 @@ def _merge_pairs(pairs: Sequence[_Pair], golds: int) -> list[tuple[tuple[int, ..
             of_reply[reply] += [] if gold is None else [gold]
     merged = [(tuple(of_gold), reply) for reply, of_gold in of_reply.items()]
     seen = {gold for of_gold in of_reply.values() for gold in of_gold}
-    merged += [((gold,), ()) for gold, reply in pairs if not reply and gold is not None]
+    if not is_later:
+        merged += [((gold,), ()) for gold, reply in pairs if not reply and gold is not None]
     return merged + [((gold,), ()) for gold in range(golds) if gold not in seen]
 
 
 def _join_columns(golds: Sequence[str], replies: Sequence[str]) -> list[tuple[int, ...]]:
     """The blocks of a reply, those as one that are together nearest to a gold block. Blocks of which one is
     near to a block of the other side stay alone."""
-    costs = _distances(golds, replies)
+    costs = distances(golds, replies)
     near = [[cost < _CERTAIN for cost in row] for row in costs]
     open_golds = [gold for gold, row in enumerate(near) if not any(row)]
     certain = {column for row in near for column, is_near in enumerate(row) if is_near}
@@ -150,9 +162,9 @@ def _join_columns(golds: Sequence[str], replies: Sequence[str]) -> list[tuple[in
         ]
         if runs:
             joined = [" ".join(replies[index] for index in run) for run in runs]
-            distances = [Levenshtein.normalized_distance(golds[gold], text) for text in joined]
-            least = distances.index(min(distances))
-            chosen.append((runs[least], distances[least]))
+            (near_gold,) = distances([golds[gold]], joined)
+            least = near_gold.index(min(near_gold))
+            chosen.append((runs[least], near_gold[least]))
     columns: list[tuple[int, ...]] = [(index,) for index in range(len(replies))]
     for run in _choose_runs(chosen):
         place = columns.index((run[0],)) if (run[0],) in columns else None
@@ -180,8 +192,8 @@ def _improves(gold: str, parts: Sequence[str]) -> bool:
     before = Levenshtein.normalized_distance(gold, " ".join(parts[:-1]))
     if Levenshtein.normalized_distance(gold, " ".join(parts)) > before:
         return False
-    distances = [_distance_within(part, gold) for part in parts]
-    return all(distance <= _PART for distance in distances[:-1]) and distances[-1] < _PART
+    within = [_distance_within(part, gold) for part in parts]
+    return all(distance <= _PART for distance in within[:-1]) and within[-1] < _PART
 
 
 def _distance_within(part: str, whole: str) -> float:
@@ -243,11 +255,12 @@ def _compare_with_path(
     return overlaps, is_same
 
 
-def _distances(golds: Sequence[str], replies: Sequence[str]) -> list[list[float]]:
+def distances(golds: Sequence[str], replies: Sequence[str]) -> list[list[float]]:
+    """Normalised edit distances, by gold text, then by text of the reply."""
     return [[Levenshtein.normalized_distance(gold, reply) for reply in replies] for gold in golds]
 
 
-def _assign(costs: Sequence[Sequence[float]]) -> Iterable[tuple[int, int]]:
+def assign(costs: Sequence[Sequence[float]]) -> Iterable[tuple[int, int]]:
     """Rows and columns by the least sum, equal sums as scipy decides."""
     from scipy.optimize import linear_sum_assignment
 
