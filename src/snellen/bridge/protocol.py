@@ -109,6 +109,15 @@ class SampleData(Struct, frozen=True):
     unit: str = ""
     generation: dict[str, Any] = {}
     row: dict[str, str | int | float | bool] = {}
+    fixed: str = ""
+    """Why its options cannot be shown in the order that was asked for."""
+
+
+class Reordering(Struct, frozen=True):
+    """Whether the options of a task may be shown in another order."""
+
+    refused: str = ""
+    """Why not; "" if they may."""
 
 
 class NextTurn(Struct, frozen=True):

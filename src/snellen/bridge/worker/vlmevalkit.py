@@ -18,7 +18,6 @@ import importlib.abc
 import importlib.machinery
 import math
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from .absent import absent_packages, import_tool, watch
-from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem
+from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem, read_commit
+from .message_parts import find_fixed
 from .vlmevalkit_messages import judge_class, judge_key, messages_of
 from .vlmevalkit_needs import asks_judge, find_broken, find_needs
 
@@ -80,7 +80,7 @@ class VLMEvalKit:
         return {
             "peer": "vlmevalkit",
             "version": str(getattr(vlmeval, "__version__", "")),
-            "commit": _commit(self._checkout),
+            "commit": read_commit(self._checkout),
             "data": str(self.root),
             "absent": absent_packages(),
         }
@@ -207,6 +207,7 @@ class VLMEvalKitTask:
 
     def __init__(self, task: str, dataset: Any, options: Mapping[str, str], folder: Path, tool: VLMEvalKit) -> None:
         self.name, self.dataset, self._tool, self._folder = task, dataset, tool, folder
+        self._published = dataset.data
         self._data = dataset.data.reset_index(drop=True)
         self._type = str(getattr(dataset, "TYPE", "")) or None
         self._is_video = getattr(dataset, "MODALITY", "") == "VIDEO"
@@ -247,7 +248,7 @@ class VLMEvalKitTask:
             return None
         gold = self._data.iloc[0].get("answer")
         try:
-            table = self._answer_table([0], [[str(gold)]])
+            table = self._answer_table([0], [[str(gold)]], {})
             if self._rotates:
                 table["index"] = [int(one) % ROTATION for one in table["index"]]
             return self._evaluate(table, _Silence()).headline
@@ -259,18 +260,49 @@ class VLMEvalKitTask:
         cells = {str(name): value for name, value in self._row(index).items() if _is_cell(name, value)}
         return {"id": self._ids[index], **self._describe_row(cells), "row": cells}
 
-    def sample(self, index: int) -> dict[str, Any]:
-        """Its question as VLMEvalKit puts it, and what its row says of it."""
-        described = self.describe(index)
+    def sample(self, index: int, order: Sequence[int] = ()) -> dict[str, Any]:
+        """Its question as VLMEvalKit puts it, and what its row says of it; with its options in another order, the
+        prompt of the row in which they stand so."""
+        messages = self._messages(index)
+        if not order:
+            return {**self.describe(index), "messages": messages}
+        if list(self.describe(index).get("options", ())) != list(_LABELS[: len(order)]):
+            return {"id": self._ids[index], "fixed": "its row has no options in columns A, B, ... and their letters"}
+        shown = self._messages(index, order)
+        return {"id": self._ids[index], "messages": shown, "fixed": find_fixed(messages, shown)}
+
+    def _messages(self, index: int, order: Sequence[int] = ()) -> list[dict[str, Any]]:
         with watch():
-            struct = self._build_prompt(index)
+            struct = self._build_prompt(index, order)
         if struct is None:
             raise Fault(f"VLMEvalKit builds no prompt for row {self._ids[index]} of {self.name}")
-        if self._type == "MT":
-            messages = messages_of(struct[0]["content"], self._folder)
-        else:
-            messages = messages_of(struct, self._folder)
-        return {**described, "messages": messages}
+        return messages_of(struct[0]["content"] if self._type == "MT" else struct, self._folder)
+
+    def refuse_order(self) -> str:
+        """Why options cannot be shown in another order; "" if the prompt and the verdict of the first row that has
+        some follow them."""
+        if self._rotates:
+            return "its file holds rotations of the questions, which VLMEvalKit counts together"
+        if self._is_video or self._type != "MCQ":
+            return "VLMEvalKit makes its prompts of more than a row with options"
+        for index in range(len(self._data)):
+            options = self.describe(index).get("options", {})
+            if len(set(options.values())) == len(options) > 1:
+                order = [*range(1, len(options)), 0]
+                return str(self.sample(index, order)["fixed"]) or self._refuse_verdict(index, order)
+        return "no row has several options in columns A, B, ... and one of these letters as its answer"
+
+    def _refuse_verdict(self, index: int, order: Sequence[int]) -> str:
+        row = self._row(index, order)
+        for label in _LABELS[: len(order)]:
+            try:
+                evaluated = self._evaluate(self._answer_table([index], [[label]], {index: order}), _Silence())
+                correct = _correct(evaluated, next(iter(evaluated.verdicts.values()), None))
+            except EvaluateFailed as failed:
+                correct = next(iter(failed.left.verdicts.values()), None)
+            if correct != float(label == row["answer"]):
+                return f"VLMEvalKit's code does not read the answer {label} against the letters of the row"
+        return ""
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         """The conversation after these replies."""
@@ -283,10 +315,10 @@ class VLMEvalKitTask:
             messages.append({"role": "assistant", "parts": [{"type": "text", "text": reply}]})
         return {"messages": [*messages, *messages_of(struct[2 * len(replies)]["content"], self._folder)]}
 
-    def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
+    def score(self, index: int, replies: Sequence[str], order: Sequence[int] = ()) -> dict[str, Any]:
         """The verdict of `evaluate` on this row alone; nothing but what the judge said where only the
         file of all rows can be counted."""
-        evaluated = self._evaluate_alone(index, replies)
+        evaluated = self._evaluate_alone(index, replies, order)
         if evaluated is None:
             return {"values": {}, "state": {"judged": sorted(_STATE.asked.items())}}
         values = dict(evaluated.metrics)
@@ -303,10 +335,10 @@ class VLMEvalKitTask:
             result["headline"] = evaluated.headline
         return result
 
-    def _evaluate_alone(self, index: int, replies: Sequence[str]) -> Evaluated | None:
+    def _evaluate_alone(self, index: int, replies: Sequence[str], order: Sequence[int]) -> Evaluated | None:
         """`evaluate` on one row. Where it fails: the verdict that it wrote before that; None if it
         fails with the row's gold answer too, since it then counts rows together."""
-        table = self._answer_table([index], [replies])
+        table = self._answer_table([index], [replies], {index: order})
         if self._rotates:
             # Alone, a rotation is a question of its own.
             table["index"] = [int(one) % ROTATION for one in table["index"]]
@@ -316,7 +348,9 @@ class VLMEvalKitTask:
             if failed.left.verdicts:
                 return failed.left
             gold = table.copy()
-            gold["prediction"] = [str(self._row(index).get("answer"))] if self._type != "MT" else table["prediction"]
+            gold["prediction"] = (
+                [str(self._row(index, order).get("answer"))] if self._type != "MT" else table["prediction"]
+            )
             asked = _STATE.asked
             try:
                 self._evaluate(gold, _Silence())
@@ -331,7 +365,9 @@ class VLMEvalKitTask:
         known = {str(key): str(text) for one in records for key, text in (one.get("state") or {}).get("judged", ())}
         indexes = [one["index"] for one in records]
         try:
-            evaluated = self._evaluate(self._answer_table(indexes, [one["replies"] for one in records]), known)
+            orders = {one["index"]: one.get("order", ()) for one in records}
+            table = self._answer_table(indexes, [one["replies"] for one in records], orders)
+            evaluated = self._evaluate(table, known)
         except EvaluateFailed as failed:
             raise failed.error from failed
         places = {str(self._data["index"][index]): index for index in indexes}
@@ -346,16 +382,23 @@ class VLMEvalKitTask:
         ]
         return {"metrics": evaluated.metrics, "headline": evaluated.headline, "groups": {}, "values": values}
 
-    def _row(self, index: int) -> Any:
+    def _row(self, index: int, order: Sequence[int] = ()) -> Any:
         if not 0 <= index < len(self._data):
             raise UsageProblem(f"{self.name} has rows 0 to {len(self._data) - 1}; got {index}")
-        return self._data.iloc[index]
+        row = self._data.iloc[index]
+        if order:
+            row, labels = row.copy(), _LABELS[: len(order)]
+            texts = [row[label] for label in labels]
+            row["answer"] = labels[list(order).index(labels.index(str(row["answer"]).strip()))]
+            for label, place in zip(labels, order, strict=True):
+                row[label] = texts[place]
+        return row
 
-    def _build_prompt(self, index: int) -> Any:
+    def _build_prompt(self, index: int, order: Sequence[int] = ()) -> Any:
         """As `infer_data` and its siblings call it for a model without prompts of its own."""
         if self._is_video:
             return self.dataset.build_prompt(index, video_llm=self._shows_files)
-        return self.dataset.build_prompt(self._row(index))
+        return self.dataset.build_prompt(self._row(index, order))
 
     def _describe_row(self, cells: Mapping[str, Any]) -> dict[str, Any]:
         """Gold, options, kind and groups, as far as the columns of the file say them."""
@@ -376,9 +419,17 @@ class VLMEvalKitTask:
             told["groups"] = groups
         return told
 
-    def _answer_table(self, indexes: Sequence[int], replies: Sequence[Sequence[str]]) -> Any:
-        """The table that the inference loop writes: the rows with `prediction`, without pictures."""
-        table = self._data.iloc[list(indexes)].copy()
+    def _answer_table(
+        self, indexes: Sequence[int], replies: Sequence[Sequence[str]], orders: Mapping[int, Sequence[int]]
+    ) -> Any:
+        """The table that the inference loop writes: the rows with `prediction`, without pictures. `evaluate`
+        finds rows whose options stand in another order in its data set too."""
+        moved = {index: self._row(index, orders[index]) for index in indexes if orders.get(index)}
+        data = self._data.astype(object) if moved else self._data
+        for index, row in moved.items():
+            data.iloc[index] = row
+        self.dataset.data = data if moved else self._published
+        table = data.iloc[list(indexes)].copy()
         said = [list(one) if self._type == "MT" else str(one[0]) for one in replies]
         table["prediction"] = said
         return table.drop(columns=["image"]) if "image" in table else table
@@ -576,13 +627,3 @@ def _patch(name: str, value: Any) -> None:
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("vlmeval") and name in getattr(module, "__dict__", {}):
             setattr(module, name, value)
-
-
-def _commit(checkout: Path | None) -> str | None:
-    if checkout is None:
-        return None
-    command = ["git", "-c", "safe.directory=*", "-C", str(checkout), "rev-parse", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
