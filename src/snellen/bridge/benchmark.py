@@ -21,7 +21,7 @@ from snellen.benchmarks.protocol.ask_config import check_allowed
 from snellen.benchmarks.protocol.flows import Circular
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.bridge.catalogue import find_listed, read_catalogue
-from snellen.bridge.environment import find_checkout, find_python
+from snellen.bridge.environment import find_checkout, find_python, read_list
 from snellen.bridge.flow import BridgedFlow, PutQuestion, find_order, generation_of, media_refs
 from snellen.bridge.process import PeerFault, PeerLost, Session, WorkerCommand, WorkerLimits
 from snellen.bridge.protocol import NextTurn, Reordering, SampleData, TaskFacts
@@ -185,6 +185,7 @@ def listed_facts(peer: str, task: str) -> dict[str, str]:
         "inputs": " ".join(listed.modality),
         "kind": listed.kind or "",
         "needs": ", ".join(listed.wants()) or "its data",
+        "status": listed.status,
         "options": ", ".join(_KNOWN),
         "Snellen's own": own_name_of(task, peer),
         "run it by": f"snellen run -m MODEL -b {peer}/{task}",
@@ -252,8 +253,16 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         rules=(),
         failures=failures,
         max_new_tokens=generation_of(facts.generation, variant.max_new_tokens).max_new_tokens,
-        notice="; ".join(facts.notes),
+        notice="; ".join((*facts.notes, *_other_commit(peer, hello.commit))),
     )
+
+
+def _other_commit(peer: str, commit: str | None) -> list[str]:
+    """What a reader must know of a checkout that is not the one with which the bridge was checked."""
+    listed = read_catalogue(peer).commit
+    if not listed or not commit or commit == listed:
+        return []
+    return [f"the code is {PEERS[peer]} at commit {commit[:8]}; its way over the bridge was checked with {listed[:8]}"]
 
 
 def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]:
@@ -265,7 +274,8 @@ def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]
 def open_named(peer: str, task: str, given: Mapping[str, str], has_judge: bool = False) -> BridgedTask:
     """The task with the options of a name. Raises UsageError."""
     options = _resolve(f"{peer}/{task}", given)
-    if not any(options.get(key) or peer_setting(peer, key) for key in ("checkout", "python")):
+    own = "checkout" if read_list(peer).code else "python"
+    if not (options.get(own) or peer_setting(peer, own)):
         # Of the pinned code all tasks are known: a slip of the pen costs no download.
         find_listed(peer, task)
     place = tuple(sorted((key, value) for key, value in options.items() if key in (*PLACE_OPTIONS, "seconds")))

@@ -26,7 +26,7 @@ from typing import Any
 
 from .http_judge import HttpJudge
 from .local_data import choose_home, data_errors, use_local_copies
-from .main import SEED, AskJudge, Fault, JudgePending, JudgeStopped, Needs, UsageProblem, as_correct
+from .main import SEED, AskJudge, Fault, JudgePending, JudgeStopped, Needs, UsageProblem, as_correct, nearest
 from .message_parts import ROLES, find_fixed, label_options, linked_part, row_cells, text_part
 from .stored_values import decode_value, encode_value
 
@@ -82,7 +82,7 @@ class InspectEvals:
 
     def open(self, task: str, options: Mapping[str, str], folder: Path) -> InspectTask:
         if task not in self._modules:
-            raise UsageProblem(f"inspect_evals has no task {task!r}; its `tasks` call lists them")
+            raise UsageProblem(f"inspect_evals has no task {task!r}{nearest(task, self._modules)}")
         self._judge.folder = folder
         _stop_retries()
         self._session.install()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import difflib
 import importlib
 import importlib.util
 import json
@@ -153,6 +154,21 @@ def read_commit(checkout: str | Path | None) -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def use_checkout(title: str, checkout: Path, folder: str) -> None:
+    """Let the tool be imported from a checkout. Raises UsageProblem."""
+    if not (checkout / folder).is_dir():
+        raise UsageProblem(f"{checkout} is no checkout of {title}: it has no folder {folder}")
+    sys.path.insert(0, str(checkout))
+
+
+def nearest(task: str, names: Iterable[str]) -> str:
+    """What to do about a task that the tool does not have."""
+    near = difflib.get_close_matches(task, list(names), 1)
+    return (
+        f"; did you mean {near[0]}?" if near else "; `snellen list benchmarks --from TOOL` shows those that are known"
+    )
 
 
 def seed_draws() -> None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from .absent import absent_packages, import_tool, watch
-from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem, read_commit
+from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem, nearest, read_commit, use_checkout
 from .message_parts import find_fixed
 from .vlmevalkit_messages import judge_class, judge_key, messages_of
 from .vlmevalkit_needs import asks_judge, find_broken, find_needs
@@ -40,6 +40,10 @@ VERDICTS = ("hit", "match", "correct", "score", "eval_score")
 RIGHT_OR_WRONG = frozenset({"hit", "match", "correct"})
 ROTATION = 1_000_000
 """MMBench's files hold rotation r of question i as row i + r * 1,000,000."""
+DOCUMENTS = frozenset({"MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEVQA_MINI"})
+"""Tasks that ask for the name of the model, of the few for which they say how its pages are joined."""
+PAGES_AS_FOR = "GPT4o"
+"""The one that is named: each page is a picture."""
 _KINDS = {"MCQ": "choice", "MCQ_MMMU_Pro": "choice", "Y/N": "yes_no", "VQA": "open", "Caption": "open"}
 _LABELS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _GROUPS = ("category", "l2-category", "l2_category", "split", "task", "type", "task_type", "domain", "subset", "level")
@@ -63,9 +67,7 @@ class VLMEvalKit:
         self._checkout = Path(settings["checkout"]).resolve() if settings.get("checkout") else None
         self._network = bool(settings.get("network"))
         if self._checkout is not None:
-            if not (self._checkout / "vlmeval" / "dataset").is_dir():
-                raise UsageProblem(f"{self._checkout} is no checkout of VLMEvalKit: it has no folder vlmeval/dataset")
-            sys.path.insert(0, str(self._checkout))
+            use_checkout("VLMEvalKit", self._checkout, "vlmeval/dataset")
         _keep_env_files_closed()
         modules = ("vlmeval.dataset", "vlmeval.dataset.video_dataset_config")
         import_tool("VLMEvalKit", modules, "vlmeval", MODELS)
@@ -87,26 +89,29 @@ class VLMEvalKit:
 
     def tasks(self) -> list[dict[str, Any]]:
         """Every name that `--data` takes, without loading data."""
+        return [_task_facts(name, cls) for name, cls in self._classes().items()]
+
+    def _classes(self) -> dict[str, Any]:
         from vlmeval.dataset import DATASET_CLASSES
         from vlmeval.dataset.video_dataset_config import supported_video_datasets
 
-        listed: dict[str, dict[str, Any]] = {}
+        listed: dict[str, Any] = {}
         for cls in DATASET_CLASSES:
             is_video = getattr(cls, "MODALITY", "") == "VIDEO"
             for name in () if is_video else cls.supported_datasets():
                 if name:
-                    listed.setdefault(name, _task_facts(name, cls))
+                    listed.setdefault(name, cls)
         for name, build in supported_video_datasets.items():
-            listed.setdefault(name, _task_facts(name, build.func if isinstance(build, partial) else build))
-        return list(listed.values())
+            listed.setdefault(name, build.func if isinstance(build, partial) else build)
+        return listed
 
     def open(self, task: str, options: Mapping[str, str], folder: Path) -> VLMEvalKitTask:
         """Load a data set. Options: `judge` (`yes` or `no`), `video` (`frames` or `file`), and
         `checksum` (`off` takes files that are not the published ones).
         Raises UsageProblem, DataMissing."""
-        names = {one["name"] for one in self.tasks()}
+        names = set(self._classes())
         if task not in names:
-            raise UsageProblem(f"VLMEvalKit has no task {task!r}{_nearest(task, names)}")
+            raise UsageProblem(f"VLMEvalKit has no task {task!r}{nearest(task, names)}")
         unknown = sorted(set(options) - {"judge", "video", "checksum"})
         if unknown:
             raise UsageProblem(f"a task of VLMEvalKit has no option {unknown[0]!r}; it has judge, video and checksum")
@@ -120,7 +125,7 @@ class VLMEvalKit:
 
         try:
             with watch():
-                dataset = build_dataset(task)
+                dataset = build_dataset(task, **({"model": PAGES_AS_FOR} if task in DOCUMENTS else {}))
         except Fault:
             raise
         except Exception as error:
@@ -225,6 +230,8 @@ class VLMEvalKitTask:
         notes = ["its files are not checked for being the published ones"] if self._takes_any_file else []
         if self._rotates:
             notes.append("the file holds rotations of its questions, which VLMEvalKit counts together")
+        if self.name in DOCUMENTS:
+            notes.append(f"pages are shown as VLMEvalKit shows them to {PAGES_AS_FOR}, each as a picture")
         if getattr(self.dataset, "force_use_dataset_prompt", False):
             notes.append("VLMEvalKit asks every model in these words")
         return {
@@ -593,13 +600,6 @@ def _is_cell(name: Any, value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= _MOST_TEXT
     return value is not None and not isinstance(value, list | dict | tuple) and _number(value) is not None
-
-
-def _nearest(task: str, names: set[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(task, names, 1)
-    return f"; did you mean {near[0]}?" if near else "; `tasks` lists them"
 
 
 def _is_about_data(error: BaseException) -> bool:
