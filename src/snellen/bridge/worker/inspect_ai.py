@@ -46,6 +46,8 @@ def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> InspectEvals:
     if settings.get("data"):
         os.environ["XDG_CACHE_HOME"] = str(home / "inspect_cache")
     os.environ["INSPECT_TELEMETRY_DISABLED"] = "1"
+    # Tasks whose scorers ask a model name it while they are made.
+    os.environ.setdefault("INSPECT_EVAL_MODEL", "snellen/model")
     # Tasks shuffle options by generators without a seed: the same order each time, or nothing repeats.
     random.Random = _SeededRandom  # type: ignore[misc,assignment]
     judge = HttpJudge(ask_judge)
