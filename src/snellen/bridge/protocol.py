@@ -64,7 +64,9 @@ class ListedTask(Struct, frozen=True, omit_defaults=True):
     @property
     def status(self) -> str:
         """Whether it runs, in words."""
-        came, why = ("broken", self.broken) if self.broken else (self.came, self.why)
+        # What its code shows without running it says less than a proof, and a key may be all that it lacks.
+        is_broken = self.broken and self.came not in ("same", "key", "needs")
+        came, why = ("broken", self.broken) if is_broken else (self.came, self.why)
         return CAME.get(came, came) + (f": {why}" if why else "")
 
 

@@ -26,8 +26,25 @@ from snellen.bridge.protocol import ListedTask, TaskFacts
 from snellen.core.atomic_write import save
 
 _SECONDS = 120.0
-_KEYS = ("Missing credentials", "oauth/device", "api_key", "API key", "API_KEY", "gated", "authenticated")
-_NETWORK = ("ConnectError", "ConnectionError", "'git', 'clone'", "Failed to download", "resolve host", "URLError")
+_KEYS = (
+    "Missing credentials",
+    "oauth/device",
+    "api_key",
+    "API key",
+    "API_KEY",
+    "gated",
+    "authenticated",
+    "LocalTokenNotFound",
+)
+_NETWORK = (
+    "ConnectError",
+    "ConnectionError",
+    "'git', 'clone'",
+    "Failed to download",
+    "resolve host",
+    "URLError",
+    "DatasetGenerationError",
+)
 _NEEDS = ("docker", "pip install", "is not set", "Please set", "No model specified")
 _PROVEN = {"broken there": "rows", "peer": "rows", "usage": "rows"}
 """What a proof says by other words than a catalogue."""
