@@ -95,6 +95,11 @@ def test_labels_of_run_settings(config: dict[str, Any], expected: str) -> None:
     assert labels(run_of(open_benchmark("eyechart"), **config)) == [expected]
 
 
+def test_another_tools_own_scorer_is_no_setting() -> None:
+    scorer = Identity("bridge", "vlmevalkit/MMStar", {})
+    assert labels(run_of(open_benchmark("eyechart"), roles={"scorer": scorer})) == []
+
+
 def test_labels_of_reused_replies_data_and_version() -> None:
     plain = run_of(open_benchmark("eyechart"))
     old = ReusedReplies(9, "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00")

@@ -59,8 +59,13 @@ class Task:
             "generation": {"max_new_tokens": 9},
         }
 
-    def sample(self, index: int) -> dict[str, Any]:
-        described = self.question(index)
+    def refuse_order(self) -> str:
+        return "its options are painted on its pictures" if self.name == "painted" else ""
+
+    def sample(self, index: int, order: Sequence[int] = ()) -> dict[str, Any]:
+        described = self.question(index, order)
+        if order and self.name == "one fixed" and index == 1:
+            described["fixed"] = "its options are pictures, which would change places"
         if self.name == "lazy":
             with (self.folder / "prompts").open("a") as file:
                 file.write(f"{index}\n")
@@ -73,9 +78,13 @@ class Task:
             raise AttributeError(name)
         return lambda index: {key: value for key, value in self.question(index).items() if key != "messages"}
 
-    def question(self, index: int) -> dict[str, Any]:
+    def question(self, index: int, order: Sequence[int] = ()) -> dict[str, Any]:
+        shown = zip("ABCD", order or range(4), strict=True)
         part = media_part(self.folder, "image", picture(index), ".png", "image/png")
-        text = {"type": "text", "text": f"Which colour? A {COLOURS[0]} B {COLOURS[1]} C {COLOURS[2]} D {COLOURS[3]}"}
+        text = {
+            "type": "text",
+            "text": "Which colour? " + " ".join(f"{label} {COLOURS[place]}" for label, place in shown),
+        }
         told: dict[str, Any] = {"id": f"colour {index}", "messages": [{"role": "user", "parts": [part, text]}]}
         if not self.is_judged:
             told |= {"kind": "choice", "options": dict(zip("ABCD", COLOURS, strict=True)), "gold": ["ABCD"[index]]}
@@ -90,7 +99,7 @@ class Task:
         asked = [{"role": "user", "parts": [{"type": "text", "text": "Are you sure?"}]}]
         return {"messages": [*self.sample(index)["messages"], *said, *asked]}
 
-    def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
+    def score(self, index: int, replies: Sequence[str], order: Sequence[int] = ()) -> dict[str, Any]:
         misbehave(self.name, index, self.folder)
         if self.name == "grouped" and index == 1:
             raise TaskGroup(ValueError("a colour out of space"))
@@ -102,7 +111,7 @@ class Task:
             return {"values": {}, "state": [replies[-1], index]}
         if self.name == "hashes":
             return {"values": {"hash": hash("red")}}
-        right = replies[-1].strip()[:1] == "ABCD"[index]
+        right = replies[-1].strip()[:1] == "ABCD"[list(order or range(4)).index(index)]
         return {"values": {"hit": right}, "correct": right, "answer": replies[-1].strip()[:1], "state": [right, index]}
 
     def aggregate(self, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -142,6 +151,8 @@ def misbehave(task: str, index: int, folder: Path) -> None:
     if task == "hangs":
         (folder / "hangs").touch()
         time.sleep(1000)
+    if task == "slow":
+        time.sleep(0.6)
     if task == "raises":
         raise ValueError("a colour out of space")
     if task == "chatters":

@@ -15,9 +15,19 @@ from snellen.benchmarks.declaration.registry import is_data_source, open_benchma
 from snellen.bridge import benchmark
 from snellen.bridge.catalogue import peers_with, read_catalogue
 from snellen.bridge.environment import LISTS, read_list
-from snellen.bridge.flow import as_messages, generation_of, media_refs, with_media
-from snellen.bridge.protocol import MessageData, PartData, ProtocolError, SampleScore, read_line, read_result
+from snellen.bridge.flow import as_messages, find_order, generation_of, media_refs, with_media
+from snellen.bridge.protocol import (
+    CAME,
+    ListedTask,
+    MessageData,
+    PartData,
+    ProtocolError,
+    SampleScore,
+    read_line,
+    read_result,
+)
 from snellen.bridge.summary import _factor
+from snellen.bridge.write_catalogue import read_proof, shorten
 from snellen.cli.main import main
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.media import InlineSource
@@ -80,14 +90,35 @@ def test_the_list_of_a_tool_needs_no_environment(capsys: pytest.CaptureFixture[s
     lines = capsys.readouterr().out.splitlines()
     listed = [line for line in lines if line.startswith("vlmevalkit/")]
     assert len(listed) == len(list(read_catalogue("vlmevalkit").tasks())) > 700
-    assert any(line.split() == ["vlmevalkit/MMStar", "image", "choice", "mmstar"] for line in listed)
+    assert any(line.split()[:4] == ["vlmevalkit/MMStar", "image", "choice", "mmstar"] for line in listed)
     assert main(["list", "benchmarks", "--from", "inspect"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert ["inspect/mathvista", "image", "mathvista"] in [line.split() for line in lines]
+    assert ["inspect/mathvista", "image", "mathvista"] in [line.split()[:3] for line in lines]
     # Another benchmark of that name, and one of which Inspect says neither inputs nor kind.
-    assert ["inspect/worldsense", "unknown"] in [line.split() for line in lines]
+    assert ["inspect/worldsense", "unknown"] in [line.split()[:2] for line in lines]
     assert main(["list", "benchmarks", "--from", "nobody"]) == 2
     assert main(["list", "models", "--from", "vlmevalkit"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("peer", "proof"), [("vlmevalkit", "proof"), ("lmms-eval", "proof_lmms_eval"), ("inspect", "proof_inspect")]
+)
+def test_the_list_says_what_came_of_each_proof(peer: str, proof: str) -> None:
+    listed = {task.name: task for task in read_catalogue(peer).tasks()}
+    came = dict(read_proof(TABLE.with_name(f"{proof}.json")))
+    assert len([name for name, (kind, _) in came.items() if kind == "same"]) >= 40
+    for name, (kind, why) in came.items():
+        assert (listed[name].came, listed[name].why) == (kind, why), name
+        assert listed[name].status.split(":")[0] in {*CAME.values(), "broken there"}, name
+
+
+def test_a_status_is_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ListedTask("one").status == "not tried"
+    assert ListedTask("one", came="same").status == "runs here"
+    assert ListedTask("one", came="data", broken="no method").status == "broken there: no method"
+    assert main(["info", "vlmevalkit/POPE", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "runs here"
+    assert shorten("no file /home/me/VLMEvalKit/vlmeval/x.py") == "no file x.py"
 
 
 @pytest.mark.parametrize("file", sorted(LISTS.glob("*.toml")), ids=lambda file: file.stem)
@@ -117,6 +148,25 @@ def test_media_stand_in_their_places_whatever_a_control_makes_of_them() -> None:
     assert with_media(QUESTION, black)[1].parts == (Media("image", "cc"), Text("and"), Media("image", "dd"))
     assert with_media(QUESTION, [])[1].parts == (Text("and"),)
     assert with_media(QUESTION, black[:1])[1].parts == (Media("image", "cc"), Text("and"))
+
+
+@pytest.mark.parametrize(
+    ("shown", "gold", "order"),
+    [
+        ("abba", "A", ()),
+        ("aabb", "B", (3, 0, 1, 2)),
+        ("abba", "D", (3, 1, 2, 0)),
+        ("baab", "B", (1, 0, 3, 2)),
+        ("bbaa", "D", (1, 2, 3, 0)),
+        ("xyzw", "A", ()),
+    ],
+)
+def test_options_of_one_text_are_told_apart_by_the_gold_one(shown: str, gold: str, order: tuple[int, ...]) -> None:
+    own = dict(zip("ABCD", "abba", strict=True))
+    if shown == "xyzw":
+        assert find_order(own, ["A"], dict(zip("EFGH", shown, strict=True)), ["E"]) == order
+        return
+    assert find_order(own, ["A"], dict(zip("ABCD", shown, strict=True)), [gold]) == order
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from snellen.bridge import benchmark
 from snellen.cli.main import main
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Capabilities, Identity
+from snellen.core.record import Record
 from snellen.store.runs import open_run
 
 pytestmark = pytest.mark.usefixtures("colours")
@@ -176,6 +177,80 @@ def test_runs_are_compared_sample_by_sample(tmp_path: Path) -> None:
     assert main(["compare", *(str(one.path) for one in results)]) == 0
 
 
+def in_order(one: snellen.Run) -> list[Record]:
+    """As the rows stand in the data; a run writes records as they are finished."""
+    return sorted(one.records(), key=lambda record: record.position or 0)
+
+
+def painter_who_reads(request: snellen.Generate) -> str:
+    """The letter of the colour, for three of four colours; A for the last."""
+    pixels = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)]
+    place = pixels.index(request.images()[0].getpixel((0, 0)))
+    words = request.text().split()
+    ASKED.append(" ".join(words))
+    return words[words.index(("red", "green", "blue", "red")[place]) - 1]
+
+
+def test_a_question_is_asked_in_each_rotation_of_its_options(tmp_path: Path) -> None:
+    one = run("plain", tmp_path, painter_who_reads, variant=snellen.Variant(circular="full"))
+    assert len(set(ASKED)) == 4
+    assert len(ASKED) == 16
+    summary = one.summary
+    assert (summary.headline.name, summary.headline.value) == ("circular", 75.0)
+    assert summary.metrics["vanilla"].value == summary.metrics["colour sense"].value == 75.0
+    first = run("plain", tmp_path, lambda request: "A", variant=snellen.Variant(circular="early"))
+    assert (first.summary.headline.value, first.summary.metrics["vanilla"].value) == (0.0, 25.0)
+    assert sum(record.saved for record in first.records()) == 3 + 3 + 3 + 2
+    passes = in_order(first)[0].passes
+    assert [(one.gold, one.correct) for one in passes] == [(("A",), True), (("B",), False)]
+    assert dict(passes[1].options) == {"A": "white", "B": "red", "C": "green", "D": "blue"}
+
+
+def test_options_are_shuffled_in_the_tools_rows(tmp_path: Path) -> None:
+    shuffled = snellen.Variant(control="shuffled-options")
+    one = run("plain", tmp_path, painter_who_reads, variant=shuffled)
+    assert one.summary.headline.value == 75.0
+    for record in one.records():
+        (asked,) = record.passes
+        options = " ".join(f"{label} {text}" for label, text in record.options.items())
+        assert options in " ".join(str(part) for part in asked.prompt)
+        assert list(record.options.values()) != ["red", "green", "blue", "white"]
+
+
+def test_a_question_whose_options_stay_is_asked_once(tmp_path: Path) -> None:
+    one = run("one fixed", tmp_path, painter_who_reads, variant=snellen.Variant(circular="full"))
+    assert len(ASKED) == 13
+    assert [record.asked_once for record in in_order(one)] == [False, True, False, False]
+    assert one.summary.headline.value == 75.0
+
+
+@pytest.mark.parametrize(
+    ("variant", "what"),
+    [(snellen.Variant(circular="full"), "--circular"), (snellen.Variant(control="shuffled-options:3"), "shuffled")],
+)
+def test_options_that_stay_are_refused_in_a_sentence(tmp_path: Path, variant: snellen.Variant, what: str) -> None:
+    with pytest.raises(UsageError, match=f"{what}.*: its options are painted on its pictures"):
+        run("painted", tmp_path, variant=variant)
+
+
+def test_several_workers_score_and_the_result_is_the_same(tmp_path: Path) -> None:
+    one = run("plain", tmp_path / "one")
+    several = run("plain:workers=3", tmp_path / "several")
+    assert in_order(several) == in_order(one)
+    assert several.summary == one.summary
+    slow = run("slow:workers=3", tmp_path / "slow")
+    assert slow.summary.headline == one.summary.headline
+    logs = {path.parent.name for path in (tmp_path / "cache").rglob("worker.log")}
+    assert "worker-2" in logs
+
+
+def test_a_score_has_the_seconds_that_are_given(tmp_path: Path) -> None:
+    one = run("hangs:seconds=1", tmp_path)
+    (failed,) = open_run(one.path).failures()
+    assert "did not answer in time" in msgspec.json.encode(failed).decode()
+    assert one.summary.n == 3
+
+
 @pytest.mark.parametrize(
     ("spec", "error", "says"),
     [
@@ -184,6 +259,8 @@ def test_runs_are_compared_sample_by_sample(tmp_path: Path) -> None:
         ("vlmevalkit/lacking", UsageError, "prism"),
         ("vlmevalkit/plain:colour=red", UsageError, "no option 'colour'"),
         ("vlmevalkit/plain:video=loud", UsageError, "expected one of frames, file"),
+        ("vlmevalkit/plain:workers=many", UsageError, "workers=many: expected a whole number from 1 to 64"),
+        ("vlmevalkit/plain:seconds=0", UsageError, "expected a whole number from 1 to 86400"),
     ],
 )
 def test_what_cannot_be_opened_is_one_sentence(tmp_path: Path, spec: str, error: type[Exception], says: str) -> None:

@@ -12,17 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.peers import PEERS
+from snellen.benchmarks.protocol.ask_config import check_allowed
+from snellen.benchmarks.protocol.flows import Circular
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.bridge.catalogue import find_listed, read_catalogue
-from snellen.bridge.environment import find_checkout, find_python
-from snellen.bridge.flow import BridgedFlow, PutQuestion, generation_of, media_refs
-from snellen.bridge.process import PeerFault, PeerLost, Session, WorkerCommand
-from snellen.bridge.protocol import NextTurn, SampleData, TaskFacts
+from snellen.bridge.environment import find_checkout, find_python, read_list
+from snellen.bridge.flow import BridgedFlow, PutQuestion, find_order, generation_of, media_refs
+from snellen.bridge.process import PeerFault, PeerLost, Session, WorkerCommand, WorkerLimits
+from snellen.bridge.protocol import NextTurn, Reordering, SampleData, TaskFacts
 from snellen.bridge.scorer import SCORER, ScorerModel
 from snellen.bridge.summary import Whole
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant, requires
@@ -35,10 +37,14 @@ from snellen.settings import Settings, peer_setting
 
 MODULES = {"vlmevalkit": "vlmevalkit", "lmms-eval": "lmms_eval", "inspect": "inspect_ai"}
 """Prefix of names to the adapter in `worker`."""
+WORKER_OPTIONS = {"workers": 1, "seconds": 300}
+"""Processes of the tool that score, and the longest time for one question or score."""
 PLACE_OPTIONS = ("checkout", "python", "data", "network")
-"""Options that say where things are, and change no number."""
+"""Options that say where things are; like those of the workers they change no number."""
 TASK_OPTIONS = {"video": ("frames", "file"), "checksum": ("on", "off")}
 """Options that the adapters take."""
+_KNOWN = (*TASK_OPTIONS, *PLACE_OPTIONS, *WORKER_OPTIONS)
+_MOST = {"workers": 64, "seconds": 86_400}
 HEADLINE = "score"
 """Name of the headline where the tool does not say it before the first run."""
 
@@ -92,14 +98,27 @@ class BridgedTask:
             self._places[data.id] = row.index
             yield self._sample(data, row.index)
 
-    def find(self, sample: str) -> PutQuestion:
-        """A question by the id of its sample. Raises DataError."""
-        if sample not in self._places:
+    def find(self, sample: Sample, options: Mapping[str, str], gold: Sequence[str]) -> PutQuestion:
+        """The question of a sample with these options and this gold answer. Raises DataError."""
+        if sample.id not in self._places:
             for _ in self.samples(self.open()):
                 pass
-        place = self._places[sample]
+        place = self._places[sample.id]
+        own = self._describe(place)
+        if order := find_order(own.options, own.gold, options, gold):
+            moved = self._call_sample(place, order=order)
+            return PutQuestion(place, moved.messages, moved.generation or own.generation, order, moved.fixed)
         data = self._prompt(place)
         return PutQuestion(place, data.messages, data.generation)
+
+    def check_reordering(self, what: str) -> None:
+        """Raise UsageError where the tool's code leaves no room for options in another order."""
+        try:
+            refused = self.session.call(Reordering, "reorder").refused
+        except (PeerFault, PeerLost) as error:
+            refused = str(error)
+        if refused:
+            raise UsageError(f"{self._title} cannot be asked with {what}: {refused}")
 
     def next_turn(self, index: int, replies: Sequence[str]) -> NextTurn:
         """What follows these replies."""
@@ -119,9 +138,9 @@ class BridgedTask:
             data = self._described[index] = self._call_sample(index)
         return data
 
-    def _call_sample(self, index: int, *, prompt: bool = True) -> SampleData:
+    def _call_sample(self, index: int, *, prompt: bool = True, order: Sequence[int] = ()) -> SampleData:
         try:
-            return self.session.call(SampleData, "sample", index=index, prompt=prompt)
+            return self.session.call(SampleData, "sample", index=index, prompt=prompt, order=order)
         except PeerFault as error:
             raise DataError(f"{self._title}: question {index + 1}: {error}") from error
         except PeerLost as error:
@@ -166,7 +185,8 @@ def listed_facts(peer: str, task: str) -> dict[str, str]:
         "inputs": " ".join(listed.modality),
         "kind": listed.kind or "",
         "needs": ", ".join(listed.wants()) or "its data",
-        "options": ", ".join((*TASK_OPTIONS, *PLACE_OPTIONS)),
+        "status": listed.status,
+        "options": ", ".join(_KNOWN),
         "Snellen's own": own_name_of(task, peer),
         "run it by": f"snellen run -m MODEL -b {peer}/{task}",
     }
@@ -188,11 +208,18 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
     facts, hello = opened.facts, opened.session.hello
     version = hello.version + (f" ({hello.commit[:8]})" if hello.commit else "")
     identity = {"version": version, "data": facts.digest, **asked}
-    scorer = ScorerModel(opened.session, identity)
+    count = int(options.get("workers", WORKER_OPTIONS["workers"]))
+    sessions = [opened.session, *map(opened.session.another, range(2, count + 1))]
+    scorer = ScorerModel(sessions, identity)
     headline = facts.headline or HEADLINE
     failures = cast(FailurePolicy, variant.failures or "exclude")
     folder = Settings.from_environment().cache / "bridge" / "aggregates"
-    whole = Whole(opened.session, scorer.identity, folder, PEERS[peer], headline, has_judge, failures)
+    circular = cast(Circular, check_allowed("circular", variant.circular or "off", get_args(Circular)))
+    if circular != "off" or (variant.control or "").startswith("shuffled-options"):
+        opened.check_reordering("--circular" if circular != "off" else "shuffled-options")
+    if circular != "off":
+        headline = "circular"
+    whole = Whole(opened.session, scorer.identity, folder, PEERS[peer], headline, has_judge, failures, circular)
     return Benchmark(
         name=name,
         version=version or "1",
@@ -201,7 +228,11 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         requires=requires(*_inputs(facts, options)),
         oracle=None,
         coverage="exact",
-        parameters={"peer": f"{PEERS[peer]} {version}", **asked},
+        parameters={
+            "peer": f"{PEERS[peer]} {version}",
+            **asked,
+            **({} if circular == "off" else {"circular": circular}),
+        },
         headline=headline,
         open=opened.open,
         samples=opened.samples,
@@ -213,6 +244,7 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
             facts.generation,
             variant.max_new_tokens,
             has_judge,
+            circular,
         ),
         summarise=whole.summarise,
         extra_roles=(JUDGE,) if has_judge else (),
@@ -221,8 +253,16 @@ def _build(peer: str, task: str, variant: Variant) -> Benchmark:
         rules=(),
         failures=failures,
         max_new_tokens=generation_of(facts.generation, variant.max_new_tokens).max_new_tokens,
-        notice="; ".join(facts.notes),
+        notice="; ".join((*facts.notes, *_other_commit(peer, hello.commit))),
     )
+
+
+def _other_commit(peer: str, commit: str | None) -> list[str]:
+    """What a reader must know of a checkout that is not the one with which the bridge was checked."""
+    listed = read_catalogue(peer).commit
+    if not listed or not commit or commit == listed:
+        return []
+    return [f"the code is {PEERS[peer]} at commit {commit[:8]}; its way over the bridge was checked with {listed[:8]}"]
 
 
 def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]:
@@ -234,10 +274,11 @@ def _tool_options(options: Mapping[str, str], has_judge: bool) -> dict[str, str]
 def open_named(peer: str, task: str, given: Mapping[str, str], has_judge: bool = False) -> BridgedTask:
     """The task with the options of a name. Raises UsageError."""
     options = _resolve(f"{peer}/{task}", given)
-    if not any(options.get(key) or peer_setting(peer, key) for key in ("checkout", "python")):
+    own = "checkout" if read_list(peer).code else "python"
+    if not (options.get(own) or peer_setting(peer, own)):
         # Of the pinned code all tasks are known: a slip of the pen costs no download.
         find_listed(peer, task)
-    place = tuple(sorted((key, value) for key, value in options.items() if key in PLACE_OPTIONS))
+    place = tuple(sorted((key, value) for key, value in options.items() if key in (*PLACE_OPTIONS, "seconds")))
     return open_task(peer, task, tuple(sorted(_tool_options(options, has_judge).items())), place)
 
 
@@ -246,10 +287,13 @@ def open_task(
     peer: str, task: str, options: tuple[tuple[str, str], ...], place: tuple[tuple[str, str], ...]
 ) -> BridgedTask:
     """The one of this process, which all runs share. Raises UsageError."""
-    command = worker_command(peer, dict(place))
+    options_of_place = dict(place)
+    seconds = float(options_of_place.pop("seconds", WORKER_OPTIONS["seconds"]))
+    command = worker_command(peer, options_of_place)
     key = hashlib.sha256(repr((command, task, options)).encode()).hexdigest()[:12]
     folder = Settings.from_environment().cache / "bridge" / peer / key
-    return BridgedTask(Session(command, task, dict(options), folder), f"{peer}/{task}")
+    limits = WorkerLimits(call_seconds=seconds)
+    return BridgedTask(Session(command, task, dict(options), folder, limits), f"{peer}/{task}")
 
 
 def worker_command(peer: str, place: Mapping[str, str]) -> WorkerCommand:
@@ -291,8 +335,10 @@ def _folder(what: str, named: str | None) -> str | None:
 def _resolve(name: str, given: Mapping[str, str]) -> dict[str, str]:
     """The options of a name. Raises UsageError."""
     for key, value in given.items():
-        if key not in (*TASK_OPTIONS, *PLACE_OPTIONS):
-            raise UsageError(f"{name} has no option {key!r}; its options: {', '.join((*TASK_OPTIONS, *PLACE_OPTIONS))}")
+        if key not in _KNOWN:
+            raise UsageError(f"{name} has no option {key!r}; its options: {', '.join(_KNOWN)}")
+        if key in WORKER_OPTIONS and not (value.isdecimal() and 0 < int(value) <= _MOST[key]):
+            raise UsageError(f"{name}:{key}={value}: expected a whole number from 1 to {_MOST[key]}")
         allowed = {**TASK_OPTIONS, "network": ("no", "yes")}.get(key)
         if allowed and value not in allowed:
             raise UsageError(f"{name}:{key}={value}: expected one of {', '.join(allowed)}")
@@ -303,9 +349,7 @@ def _refuse(name: str, title: str, variant: Variant) -> None:
     """Raise UsageError for what another tool's code leaves no room for."""
     refused = {
         "--rule": variant.rule is not None,
-        "--circular": variant.circular not in (None, "off"),
         "--extract-with": variant.extractor,
-        "shuffled options": (variant.control or "").startswith("shuffled-options"),
         "a second judge": variant.judges > 1,
         "repeated verdicts": variant.judge_repeats > 1,
         "--data": variant.data is not None,

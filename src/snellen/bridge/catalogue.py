@@ -27,21 +27,30 @@ class TaskGroup(Struct, frozen=True, omit_defaults=True):
     broken: str = ""
 
 
+class TriedGroup(Struct, frozen=True, omit_defaults=True):
+    """Tasks of which the same came when they were tried."""
+
+    came: str
+    names: tuple[str, ...]
+    why: str = ""
+
+
 class TaskCatalogue(Struct, frozen=True):
     """The tasks of one tool."""
 
     version: str
     commit: str | None
     groups: tuple[TaskGroup, ...]
+    tried: tuple[TriedGroup, ...] = ()
 
     def tasks(self) -> Iterator[ListedTask]:
         """Each task, by name."""
         listed = {name: group for group in self.groups for name in group.names}
+        tried = {name: (group.came, group.why) for group in self.tried for name in group.names}
         for name in sorted(listed, key=str.lower):
-            one = listed[name]
-            yield ListedTask(
-                name, modality=one.modality, kind=one.kind, judged=one.judged, needs=one.needs, broken=one.broken
-            )
+            facts = {field: getattr(listed[name], field) for field in TaskGroup.__struct_fields__ if field != "names"}
+            came, why = tried.get(name, ("", ""))
+            yield ListedTask(name, **facts, came=came, why=why)
 
 
 @functools.cache

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
+from snellen.benchmarks.protocol.flows import Circular, PlannedPass, planned_passes
 from snellen.benchmarks.protocol.judged_flows import build_record
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.bridge.protocol import JudgeQuestion, MessageData, NextTurn, PartData, SampleScore
@@ -37,6 +38,8 @@ class Kept(Struct, frozen=True, omit_defaults=True):
     replies: tuple[str, ...]
     values: dict[str, float]
     state: object = None
+    order: tuple[int, ...] = ()
+    """Positions of the options as they were shown; () for the order of the tool's row."""
 
 
 class PutQuestion(NamedTuple):
@@ -46,6 +49,9 @@ class PutQuestion(NamedTuple):
     messages: tuple[MessageData, ...]
     generation: Mapping[str, Any] = {}
     """Settings of this question, where the tool says other ones than for its task."""
+    order: tuple[int, ...] = ()
+    fixed: str = ""
+    """Why its options cannot stand in the order that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,8 @@ class BridgedFlow:
     """What the flow of every sample needs."""
 
     task: str
-    find: Callable[[str], PutQuestion]
-    """A question by the id of its sample."""
+    find: Callable[[Sample, Mapping[str, str], Sequence[str]], PutQuestion]
+    """The question of a sample with these options and this gold answer."""
     next_turn: Callable[[int, Sequence[str]], NextTurn] | None
     """What follows the replies so far, if conversations have several turns."""
     generation: Mapping[str, Any]
@@ -62,13 +68,30 @@ class BridgedFlow:
     longest: int | None
     """Longest reply in tokens that the user wants; None: what the tool says."""
     has_judge: bool
+    circular: Circular = "off"
 
     def __call__(self, sample: Sample) -> Flow:
-        """Ask, then score."""
-        try:
-            question = self.find(sample.id)
-        except DataError as error:
-            return build_record(sample, (Pass((), Failure("request", str(error)), gold=sample.gold),))
+        """Ask, then score; circularly in each rotation of the options."""
+        passes = planned_passes(sample) if self.circular != "off" else [PlannedPass(sample.options, sample.gold)]
+        done: list[Record] = []
+        for number, planned in enumerate(passes):
+            try:
+                question = self.find(sample, planned.options, planned.gold)
+                if question.fixed and done:
+                    passes = passes[:1]
+                    break
+                why = question.fixed
+            except DataError as error:
+                why = str(error)
+            if why:
+                return build_record(sample, (Pass((), Failure("request", why), gold=planned.gold),))
+            done.append((yield from self._ask(sample, planned, question, number)))
+            if done[-1].unscored is not None or (self.circular == "early" and done[-1].score != 1.0):
+                break
+        return done[0] if self.circular == "off" else _join_passes(sample, done, len(passes))
+
+    def _ask(self, sample: Sample, planned: PlannedPass, question: PutQuestion, number: int) -> Steps[Record]:
+        """Ask one pass, and have it scored."""
         settings = generation_of(question.generation or self.generation, self.longest)
         replies: list[str] = []
         messages: tuple[Message, ...] = with_media(question.messages, sample.media)
@@ -76,26 +99,29 @@ class BridgedFlow:
         while True:
             output: Output = yield Generate(
                 messages=messages,
-                ref=Ref(sample.id, len(replies)),
+                ref=Ref(sample.id, number + len(replies)),
                 settings=settings,
                 media=media,
-                choices=tuple(sample.options) if sample.kind == "choice" else (),
+                choices=tuple(planned.options) if sample.kind == "choice" else (),
             )
             if not isinstance(output, Generated):
-                return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+                return build_record(sample, (Pass(messages, output, gold=planned.gold),))
             replies.append(output.text)
             following = self.next_turn(question.place, replies) if self.next_turn else NextTurn(done=True)
             if following.done:
                 break
             messages, media = as_messages(following.messages), media_of(following.messages)
-        return (yield from self._score(sample, Pass(messages, output, gold=sample.gold), question.place, replies))
+        moved = dict(planned.options) if planned.options is not sample.options else {}
+        result = Pass(messages, output, gold=planned.gold, options=moved)
+        return (yield from self._score(sample, result, question, replies))
 
-    def _score(self, sample: Sample, result: Pass, index: int, replies: Sequence[str]) -> Flow:
+    def _score(self, sample: Sample, result: Pass, question: PutQuestion, replies: Sequence[str]) -> Flow:
         """Have the tool's code score the replies, as often as it asks a judge."""
         judged: dict[str, str] = {}
         verdicts: list[Verdict] = []
         for turn in range(_MOST_ROUNDS):
-            request = ScoreRequest(self.task, index, tuple(replies), judged)
+            order = question.order or UNSET
+            request = ScoreRequest(self.task, question.place, tuple(replies), judged, order)
             text = Text(msgspec.json.encode(request, order="sorted").decode())
             output: Output = yield Generate(messages=(Message("user", (text,)),), ref=Ref(sample.id, turn), to=SCORER)
             if not isinstance(output, Generated):
@@ -106,9 +132,8 @@ class BridgedFlow:
                 return build_record(sample, (result,), failure_of=reply)
             if reply.scored is not None:
                 verdicts.append(Verdict(SCORER, output, values=_numbers(reply.scored), text=reply.scored.answer))
-                return _score_record(
-                    sample, structs.replace(result, verdicts=tuple(verdicts)), index, replies, reply.scored
-                )
+                kept = Kept(question.place, tuple(replies), _numbers(reply.scored), reply.scored.state, question.order)
+                return _score_record(sample, structs.replace(result, verdicts=tuple(verdicts)), kept, reply.scored)
             if not self.has_judge:
                 return build_record(sample, (result,), unscored="ungraded")
             for asked in reply.asks:
@@ -153,10 +178,50 @@ def generation_of(given: Mapping[str, Any], longest: int | None = None) -> Gener
     return structs.replace(usual, **changes)
 
 
-def _score_record(sample: Sample, result: Pass, index: int, replies: Sequence[str], scored: SampleScore) -> Record:
+def _join_passes(sample: Sample, done: Sequence[Record], count: int) -> Record:
+    """The record of a question that was asked in several rotations: right if every one is, as in
+    `protocol.flows.circular_flow`. What the tool counts as a whole are the first."""
+    first = done[0]
+    failed = next((one for one in done if one.unscored is not None), None)
+    passes = tuple(result for one in done for result in one.passes)
+    if failed is not None:
+        return structs.replace(failed, passes=passes, answer=first.answer)
+    values = {**first.values, "vanilla": first.score or 0.0}
+    kept = structs.replace(msgspec.json.decode(first.metadata[KEPT], type=Kept), values=values)
+    deciding = next((one for one in done if one.score != 1.0), done[-1])
+    return structs.replace(
+        first,
+        score=min(one.score or 0.0 for one in done),
+        outcome=deciding.outcome,
+        values=values,
+        passes=passes,
+        saved=count - len(done),
+        asked_once=sample.kind == "choice" and count == 1,
+        metadata={**first.metadata, KEPT: msgspec.json.encode(kept).decode()},
+    )
+
+
+def find_order(
+    own: Mapping[str, str], gold: Sequence[str], shown: Mapping[str, str], its_gold: Sequence[str]
+) -> tuple[int, ...]:
+    """Where each of the options that are shown stands among the tool's own, () if they stand as there. Of
+    options of one text, the gold one is the gold one."""
+    if (dict(own), tuple(gold)) == (dict(shown), tuple(its_gold)) or set(own) != set(shown):
+        return ()
+    labels = list(own)
+    left = [label for label in labels if label not in gold]
+    order = []
+    for label, text in shown.items():
+        found = gold[0] if label in its_gold and gold else next(one for one in left if own[one] == text)
+        order.append(labels.index(found))
+        left = [one for one in left if one != found]
+    return tuple(order)
+
+
+def _score_record(sample: Sample, result: Pass, kept: Kept, scored: SampleScore) -> Record:
     """The record of a sample that the tool's code has scored; without a right or wrong of one row it
     has values alone."""
-    values = _numbers(scored)
+    values = kept.values
     output = result.output
     assert isinstance(output, Generated)
     read = ParsedAnswer(scored.answer if scored.answer is not None else output.text.strip(), SCORER)
@@ -168,7 +233,6 @@ def _score_record(sample: Sample, result: Pass, index: int, replies: Sequence[st
         correct=None if correct is None else correct == 1.0,
         credit=correct if not is_whole else None,
     )
-    kept = Kept(index, tuple(replies), values, scored.state)
     if correct is None:
         record = build_record(sample, (result,), unscored="ungraded")
         record = structs.replace(record, values=values)

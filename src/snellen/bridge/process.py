@@ -244,8 +244,16 @@ class Session:
     """A task that is open in a worker. A worker that is lost is started again once for each call,
     with the task opened anew."""
 
-    def __init__(self, command: WorkerCommand, task: str, options: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self,
+        command: WorkerCommand,
+        task: str,
+        options: Mapping[str, str],
+        folder: Path,
+        limits: WorkerLimits = WorkerLimits(),  # noqa: B008 - frozen
+    ) -> None:
         self.command, self.task, self.options, self.folder = command, task, dict(options), folder
+        self.limits = limits
         self._lock = threading.RLock()
         self._worker: PeerWorker | None = None
         self._facts: protocol.TaskFacts | None = None
@@ -274,6 +282,12 @@ class Session:
                     raise
             return self._open_worker().call(kind, name, seconds=seconds, judge=judge, **given)
 
+    def another(self, number: int) -> Session:
+        """The same task in a worker of its own, whose data must be the same."""
+        other = Session(self.command, self.task, self.options, self.folder / f"worker-{number}", self.limits)
+        other._facts = self.facts
+        return other
+
     def stop(self) -> None:
         """End what it does at the moment, from another thread: nobody waits for it."""
         self._is_stopped = True
@@ -294,7 +308,7 @@ class Session:
                 if self._facts is None:
                     # Importing such a tool may take a minute.
                     print(f"loading {self.task} with {self.command.peer}'s own code ...", file=sys.stderr, flush=True)
-                worker = PeerWorker(self.command, self.folder)
+                worker = PeerWorker(self.command, self.folder, self.limits)
                 try:
                     facts = worker.call(
                         protocol.TaskFacts,

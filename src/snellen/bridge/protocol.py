@@ -52,11 +52,38 @@ class ListedTask(Struct, frozen=True, omit_defaults=True):
     split: str = ""
     """Of the data set on the hub."""
     broken: str = ""
+    came: str = ""
+    """What came of it where it was tried, a key of `CAME`; "" if it was not."""
+    why: str = ""
+    """The tool's own error, where there was one."""
 
     def wants(self) -> tuple[str, ...]:
-        """What it needs beside its data and the packages of the tool's list, or why it does not run."""
-        broken = (f"broken there: {self.broken}",) if self.broken else ()
-        return (*self.needs, *(("a judge",) if self.judged else ()), *broken)
+        """What it needs beside its data and the packages of the tool's list."""
+        return (*self.needs, *(("a judge",) if self.judged else ()))
+
+    @property
+    def status(self) -> str:
+        """Whether it runs, in words."""
+        # What its code shows without running it says less than a proof, and a key may be all that it lacks.
+        is_broken = self.broken and self.came not in ("same", "key", "needs")
+        came, why = ("broken", self.broken) if is_broken else (self.came, self.why)
+        return CAME.get(came, came) + (f": {why}" if why else "")
+
+
+CAME = {
+    "": "not tried",
+    "same": "runs here",
+    "data": "needs the data",
+    "opens": "opens without fetched data",
+    "key": "needs a key",
+    "needs": "needs more",
+    "no numbers": "asks here, counts nothing",
+    "rows": "fails by itself on made-up rows",
+    "broken": "broken there",
+}
+"""What came of a task: over the bridge, on made-up rows, all was the *same* as by the tool alone; its loader
+stopped without data, a key or something else that it needs; the tool by itself fails on made-up rows, which may
+be the rows' fault; or on its own files, which is its own."""
 
 
 class TaskFacts(Struct, frozen=True):
@@ -109,6 +136,15 @@ class SampleData(Struct, frozen=True):
     unit: str = ""
     generation: dict[str, Any] = {}
     row: dict[str, str | int | float | bool] = {}
+    fixed: str = ""
+    """Why its options cannot be shown in the order that was asked for."""
+
+
+class Reordering(Struct, frozen=True):
+    """Whether the options of a task may be shown in another order."""
+
+    refused: str = ""
+    """Why not; "" if they may."""
 
 
 class NextTurn(Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
+from snellen.benchmarks.protocol.flows import Circular
 from snellen.bridge.flow import Kept
 from snellen.bridge.process import PeerFault, PeerLost, Session
 from snellen.bridge.protocol import Aggregated
@@ -36,13 +37,18 @@ class Whole(NamedTuple):
     headline: str
     has_judge: bool
     failures: FailurePolicy
+    circular: Circular = "off"
 
     def summarise(self, records: Sequence[Record]) -> Summary:
         """Mean scores with their intervals; headline and metrics are the tool's own, where it gives
         some."""
         summary = summarise(records, headline=self.headline, failures=self.failures)
         notices = tuple(self._notices(summary, records))
-        summary = structs.replace(summary, notices=notices, metrics={self.headline: summary.headline})
+        # What the tool says of a sample has its number of the whole, by the same name.
+        of_samples = {name for record in records for name in record.values} - {"vanilla"}
+        own = {name: one for name, one in summary.metrics.items() if name not in of_samples}
+        own = own if self.circular != "off" else {self.headline: summary.headline}
+        summary = structs.replace(summary, notices=notices, metrics=own)
         if not self.has_judge and any(_awaits_judge(one) for one in records):
             # The rest are those that rules could read, which says little about all.
             headline = Metric(self.headline, None, summary.n, note="needs a judge: give one with --judge")
@@ -70,7 +76,15 @@ class Whole(NamedTuple):
 
     def aggregate(self, kept: Sequence[Kept]) -> Aggregated:
         """The tool's numbers for these samples. Raises PeerFault, PeerLost."""
-        given = [{"index": one.index, "replies": one.replies, "state": one.state} for one in kept]
+        given = [
+            {
+                "index": one.index,
+                "replies": one.replies,
+                "state": one.state,
+                **({"order": one.order} if one.order else {}),
+            }
+            for one in kept
+        ]
         given.sort(key=lambda one: int(str(one["index"])))
         content = msgspec.json.encode((self.identity.digest(), given), order="sorted")
         file = self.folder / f"{hashlib.sha256(content).hexdigest()}.json"
@@ -87,6 +101,14 @@ class Whole(NamedTuple):
         name = whole.headline or self.headline
         value = whole.metrics.get(name)
         metrics = {key: _metric(key, one, count, whole) for key, one in whole.metrics.items() if one is not None}
+        if self.circular != "off":
+            vanilla = summary.metrics.get("vanilla")
+            factor = None if value is None or vanilla is None else _factor(value, vanilla.value, whole.scales.get(name))
+            if value is not None and factor is not None:
+                metrics[name] = Metric(name, value * factor, count)
+            note = f"{self.title}'s own numbers are those of the replies to the first rotation of each question"
+            notices = (*summary.notices, note)
+            return structs.replace(summary, metrics={**metrics, **summary.metrics}, notices=notices)
         if value is None:
             return structs.replace(summary, metrics={**metrics, **summary.metrics})
         factor = _factor(value, mean, whole.scales.get(name))

@@ -382,7 +382,8 @@ def _roles(run: RunInfo) -> _Description | None:
     others = {
         role: identity.name
         for role, identity in run.config.roles.items()
-        if role != "extractor" and not _is_judge(role)
+        # Another tool's own scorer is no choice of the run: its benchmarks are scored by it alone.
+        if role != "extractor" and not _is_judge(role) and identity.provider != "bridge"
     }
     if not others:
         return None

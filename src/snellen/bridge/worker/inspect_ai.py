@@ -26,8 +26,8 @@ from typing import Any
 
 from .http_judge import HttpJudge
 from .local_data import choose_home, data_errors, use_local_copies
-from .main import SEED, AskJudge, Fault, JudgePending, JudgeStopped, Needs, UsageProblem, as_correct
-from .message_parts import ROLES, label_options, linked_part, row_cells, text_part
+from .main import SEED, AskJudge, Fault, JudgePending, JudgeStopped, Needs, UsageProblem, as_correct, nearest
+from .message_parts import ROLES, find_fixed, label_options, linked_part, row_cells, text_part
 from .stored_values import decode_value, encode_value
 
 _SCORES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -46,6 +46,8 @@ def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> InspectEvals:
     if settings.get("data"):
         os.environ["XDG_CACHE_HOME"] = str(home / "inspect_cache")
     os.environ["INSPECT_TELEMETRY_DISABLED"] = "1"
+    # Tasks whose scorers ask a model name it while they are made.
+    os.environ.setdefault("INSPECT_EVAL_MODEL", "snellen/model")
     # Tasks shuffle options by generators without a seed: the same order each time, or nothing repeats.
     random.Random = _SeededRandom  # type: ignore[misc,assignment]
     judge = HttpJudge(ask_judge)
@@ -82,7 +84,7 @@ class InspectEvals:
 
     def open(self, task: str, options: Mapping[str, str], folder: Path) -> InspectTask:
         if task not in self._modules:
-            raise UsageProblem(f"inspect_evals has no task {task!r}; its `tasks` call lists them")
+            raise UsageProblem(f"inspect_evals has no task {task!r}{nearest(task, self._modules)}")
         self._judge.folder = folder
         _stop_retries()
         self._session.install()
@@ -184,6 +186,7 @@ class InspectTask:
                 sample.id = place + 1
         self._check_needs()
         self._solver = task.solver
+        self._solver_names = [name.rpartition("/")[2] for name in _solver_names(task.solver)]
         self._metrics = list(dict.fromkeys(_metric_names(task, self._scorers)))
         self._judged = _asks_judge(self._scorers)
 
@@ -191,7 +194,7 @@ class InspectTask:
         notes = []
         if (self._task.epochs or 1) > 1:
             notes.append(f"{self._name} asks each question {self._task.epochs} times; here it is asked once")
-        solvers = [name.rpartition("/")[2] for name in _solver_names(self._solver)]
+        solvers = self._solver_names
         kind = "choice" if "multiple_choice" in solvers else None
         return {
             "task": self._name,
@@ -208,9 +211,9 @@ class InspectTask:
             "multi_turn": not set(solvers) <= _PLAIN_SOLVERS or sum(name in _ASKING_SOLVERS for name in solvers) != 1,
         }
 
-    def sample(self, index: int) -> dict[str, Any]:
+    def sample(self, index: int, order: Sequence[int] = ()) -> dict[str, Any]:
         sample = self._find(index)
-        messages, config = self._ask(index, [])
+        messages, config = self._ask(index, [], order)
         if messages is None:
             raise Fault(f"{self._name} asks nothing of its sample {sample.id}")
         target = sample.target if isinstance(sample.target, list) else [sample.target]
@@ -223,14 +226,44 @@ class InspectTask:
         }
         if any(target):
             described["gold"] = [text for text in target if text]
+        if self._states_options(sample):
+            described["kind"] = "choice"
+        if order:
+            shown, own = described["messages"], self._session.read(self._ask(index, [])[0] or [])
+            described["fixed"] = "" if "kind" in described else "its answer is not one letter of its options"
+            described["fixed"] = described["fixed"] or find_fixed(own, shown)
         return described
+
+    def _states_options(self, sample: Any) -> bool:
+        """Whether it is put by `multiple_choice` and its answer is one letter."""
+        letters = [chr(ord("A") + place) for place in range(len(sample.choices or ()))]
+        return "multiple_choice" in self._solver_names and sample.target in letters[:26]
+
+    def refuse_order(self) -> str:
+        """Why options cannot be shown in another order; "" if the prompt and the score of the first sample that has
+        some follow them."""
+        if "multiple_choice" not in self._solver_names:
+            return f"{self._name} does not put its questions by inspect_ai's multiple_choice"
+        for index, sample in enumerate(self._samples):
+            if self._states_options(sample) and len(set(sample.choices)) == len(sample.choices) > 1:
+                order = [*range(1, len(sample.choices)), 0]
+                return str(self.sample(index, order)["fixed"]) or self._refuse_score(index, order)
+        return "no sample has several choices and one letter as its target"
+
+    def _refuse_score(self, index: int, order: Sequence[int]) -> str:
+        target = _reorder(self._find(index), order).target
+        for place in range(len(order)):
+            label = chr(ord("A") + place)
+            if self.score(index, [f"ANSWER: {label}"], order).get("correct") != float(label == target):
+                return f"the scorer of {self._name} does not read the answer {label} against the letters of the prompt"
+        return ""
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         messages, _ = self._ask(index, replies)
         return {"done": True} if messages is None else {"messages": self._session.read(messages)}
 
-    def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
-        log = self._run(index, replies, scored=True)
+    def score(self, index: int, replies: Sequence[str], order: Sequence[int] = ()) -> dict[str, Any]:
+        log = self._run(index, replies, order, scored=True)
         if self._session.asked is not None:
             raise UsageProblem(f"sample {index} has {len(replies)} replies and asks for one more")
         found = log.samples[0] if log.samples else None
@@ -304,23 +337,25 @@ class InspectTask:
         results = importlib.import_module("inspect_ai._eval.task.results")
         return list(results._unique_scorer_names([results.ScorerInfo.from_scorer(one) for one in self._scorers]))
 
-    def _ask(self, index: int, replies: Sequence[str]) -> tuple[list[Any] | None, Any]:
+    def _ask(self, index: int, replies: Sequence[str], order: Sequence[int] = ()) -> tuple[list[Any] | None, Any]:
         """The messages and settings of the request after some replies; None at the end."""
-        log = self._run(index, replies, scored=False)
+        log = self._run(index, replies, order, scored=False)
         if self._session.asked is not None:
             return self._session.asked
         if log.samples and log.samples[0].error is not None:
             raise Fault(f"{self._name} cannot ask its sample {index}: {_log_error(log)}")
         return None, None
 
-    def _run(self, index: int, replies: Sequence[str], scored: bool) -> Any:
+    def _run(self, index: int, replies: Sequence[str], order: Sequence[int], scored: bool) -> Any:
         """One sample through `inspect_ai.eval`."""
         inspect_ai = importlib.import_module("inspect_ai")
         model, dataset = importlib.import_module("inspect_ai.model"), importlib.import_module("inspect_ai.dataset")
         session, folder = self._session, tempfile.mkdtemp(prefix="inspect-")
         session.begin(replies)
         single = inspect_ai.task_with(
-            self._task, dataset=dataset.MemoryDataset([self._find(index)]), solver=_with_end(self._solver, session)
+            self._task,
+            dataset=dataset.MemoryDataset([_reorder(self._find(index), order)]),
+            solver=_with_end(self._solver, session),
         )
         try:
             with data_errors("inspect_evals", self._name):
@@ -450,6 +485,14 @@ def _read_options(task: str, make: Any, options: Mapping[str, str]) -> dict[str,
         except ValueError:
             found[name] = text
     return found
+
+
+def _reorder(sample: Any, order: Sequence[int]) -> Any:
+    """The sample with its choices in another order, as inspect_ai's `shuffle_choices` does it."""
+    if not order:
+        return sample
+    target = chr(ord("A") + list(order).index(ord(sample.target) - ord("A")))
+    return sample.model_copy(update={"choices": [sample.choices[place] for place in order], "target": target})
 
 
 def _solver_names(solve: Any) -> list[str]:

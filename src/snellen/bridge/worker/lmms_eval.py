@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from .http_judge import HttpJudge
 from .lmms_eval_parts import read_messages
 from .local_data import choose_home, data_errors, use_local_copies
-from .main import AskJudge, DataMissing, Fault, Needs, UsageProblem, as_correct, read_commit
+from .main import AskJudge, DataMissing, Fault, Needs, UsageProblem, as_correct, nearest, read_commit, use_checkout
 from .message_parts import label_options, row_cells
 from .stored_values import decode_value, encode_value
 
@@ -41,7 +41,7 @@ _JUDGE_SIGNS = re.compile(r"get_server\(|openai\.|OpenAI\(|requests\.post\(|chat
 def open_peer(ask_judge: AskJudge, settings: Mapping[str, Any]) -> LmmsEval:
     """lmms-eval of the checkout named in `settings`, else of this environment."""
     if settings.get("checkout"):
-        sys.path.insert(0, settings["checkout"])
+        use_checkout("lmms-eval", Path(settings["checkout"]), "lmms_eval/tasks")
         # A few tasks name files of the checkout from its root.
         os.chdir(settings["checkout"])
     use_local_copies(choose_home(settings))
@@ -73,7 +73,7 @@ class LmmsEval:
         if unknown:
             raise UsageProblem(f"tasks of lmms-eval have no options: got {', '.join(unknown)}")
         if task not in self._manager.all_tasks:
-            raise UsageProblem(f"lmms-eval has no task {task!r}; its `tasks` call lists them")
+            raise UsageProblem(f"lmms-eval has no task {task!r}{nearest(task, self._manager.all_tasks)}")
         self._judge.folder = folder
         with data_errors("lmms-eval", task):
             loaded = self._tasks.get_task_dict([task], self._manager, "chat")

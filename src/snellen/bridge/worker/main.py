@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import difflib
 import importlib
 import importlib.util
 import json
@@ -155,6 +156,21 @@ def read_commit(checkout: str | Path | None) -> str | None:
         return None
 
 
+def use_checkout(title: str, checkout: Path, folder: str) -> None:
+    """Let the tool be imported from a checkout. Raises UsageProblem."""
+    if not (checkout / folder).is_dir():
+        raise UsageProblem(f"{checkout} is no checkout of {title}: it has no folder {folder}")
+    sys.path.insert(0, str(checkout))
+
+
+def nearest(task: str, names: Iterable[str]) -> str:
+    """What to do about a task that the tool does not have."""
+    near = difflib.get_close_matches(task, list(names), 1)
+    return (
+        f"; did you mean {near[0]}?" if near else "; `snellen list benchmarks --from TOOL` shows those that are known"
+    )
+
+
 def seed_draws() -> None:
     """Let whatever the peer draws at random be the same each time."""
     random.seed(SEED)
@@ -262,14 +278,19 @@ def _call(peer: Peer, tasks: dict[str, OpenTask], request: Mapping[str, Any]) ->
     if "open" not in tasks:
         raise UsageProblem(f"no task is open for {call!r}")
     task = tasks["open"]
+    # Positions of the options as they are shown now, where that is not the order of the row.
+    order = {"order": request["order"]} if request.get("order") else {}
     if call == "sample":
         # A task may say what its row says before it makes a prompt, which can take the frames of a video.
         describe = getattr(task, "describe", None) if request.get("prompt") is False else None
-        return (describe or task.sample)(request["index"])
+        return describe(request["index"]) if describe else task.sample(request["index"], **order)
+    if call == "reorder":
+        refuse = getattr(task, "refuse_order", None)
+        return {"refused": refuse() if refuse else "the functions of each of its tasks read the options of a row"}
     if call == "next":
         return task.next_turn(request["index"], request["replies"])
     if call == "score":
-        return task.score(request["index"], request["replies"])
+        return task.score(request["index"], request["replies"], **order)
     if call == "aggregate":
         return task.aggregate(request["records"])
     raise UsageProblem(f"there is no call {call!r}")

@@ -76,6 +76,21 @@ def linked_part(folder: Path, kind: str, link: str) -> dict[str, str]:
     return file_part(folder, kind, path, mimetypes.guess_type(path.name)[0] or f"{kind}/*")
 
 
+def find_fixed(own: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]) -> str:
+    """Why a prompt is not the same one with its options in another order: it must hold the same characters, and
+    the same media in the same order. "" if it is."""
+    text, other = ("\n".join(_all_parts(one, "text")) for one in (own, shown))
+    if list(_all_parts(own, "path")) != list(_all_parts(shown, "path")):
+        return "its options are pictures, which would change places"
+    if text == other:
+        return "its prompt does not follow the options of its row"
+    return "" if sorted(text) == sorted(other) else "its prompt says more than the options in another order"
+
+
+def _all_parts(messages: Sequence[Mapping[str, Any]], field: str) -> list[str]:
+    return [part[field] for message in messages for part in message["parts"] if field in part]
+
+
 def row_cells(row: Mapping[str, Any] | None) -> dict[str, str | int | float | bool]:
     """The cells of a row that are text or numbers; a number that JSON does not have is left out."""
     return {

@@ -16,9 +16,7 @@ import hashlib
 import importlib
 import importlib.abc
 import importlib.machinery
-import math
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -27,23 +25,25 @@ from pathlib import Path
 from typing import Any
 
 from .absent import absent_packages, import_tool, watch
-from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem
+from .main import AskJudge, DataMissing, Fault, JudgeFailed, UsageProblem, nearest, read_commit, use_checkout
+from .message_parts import find_fixed
 from .vlmevalkit_messages import judge_class, judge_key, messages_of
 from .vlmevalkit_needs import asks_judge, find_broken, find_needs
+from .vlmevalkit_verdicts import Evaluated, EvaluateFailed, as_number, find_correct, read_evaluated, read_verdicts
 
 MODELS = ("vlmeval.vlm", "vlmeval.config")
 """Parts of the tool that load models of its own, which no benchmark needs."""
 NO_JUDGE = "exact_matching"
 """What its `--judge` calls scoring without a judge, where a data set has that."""
-VERDICTS = ("hit", "match", "correct", "score", "eval_score")
-"""Columns of the files that `evaluate` leaves, by which a row is right or wrong."""
-RIGHT_OR_WRONG = frozenset({"hit", "match", "correct"})
 ROTATION = 1_000_000
 """MMBench's files hold rotation r of question i as row i + r * 1,000,000."""
+DOCUMENTS = frozenset({"MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEVQA_MINI"})
+"""Tasks that ask for the name of the model, of the few for which they say how its pages are joined."""
+PAGES_AS_FOR = "GPT4o"
+"""The one that is named: each page is a picture."""
 _KINDS = {"MCQ": "choice", "MCQ_MMMU_Pro": "choice", "Y/N": "yes_no", "VQA": "open", "Caption": "open"}
 _LABELS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _GROUPS = ("category", "l2-category", "l2_category", "split", "task", "type", "task_type", "domain", "subset", "level")
-_ACCURACY = frozenset({"acc", "accuracy"})
 _MOST_TEXT = 20_000
 
 
@@ -63,9 +63,7 @@ class VLMEvalKit:
         self._checkout = Path(settings["checkout"]).resolve() if settings.get("checkout") else None
         self._network = bool(settings.get("network"))
         if self._checkout is not None:
-            if not (self._checkout / "vlmeval" / "dataset").is_dir():
-                raise UsageProblem(f"{self._checkout} is no checkout of VLMEvalKit: it has no folder vlmeval/dataset")
-            sys.path.insert(0, str(self._checkout))
+            use_checkout("VLMEvalKit", self._checkout, "vlmeval/dataset")
         _keep_env_files_closed()
         modules = ("vlmeval.dataset", "vlmeval.dataset.video_dataset_config")
         import_tool("VLMEvalKit", modules, "vlmeval", MODELS)
@@ -80,33 +78,36 @@ class VLMEvalKit:
         return {
             "peer": "vlmevalkit",
             "version": str(getattr(vlmeval, "__version__", "")),
-            "commit": _commit(self._checkout),
+            "commit": read_commit(self._checkout),
             "data": str(self.root),
             "absent": absent_packages(),
         }
 
     def tasks(self) -> list[dict[str, Any]]:
         """Every name that `--data` takes, without loading data."""
+        return [_task_facts(name, cls) for name, cls in self._classes().items()]
+
+    def _classes(self) -> dict[str, Any]:
         from vlmeval.dataset import DATASET_CLASSES
         from vlmeval.dataset.video_dataset_config import supported_video_datasets
 
-        listed: dict[str, dict[str, Any]] = {}
+        listed: dict[str, Any] = {}
         for cls in DATASET_CLASSES:
             is_video = getattr(cls, "MODALITY", "") == "VIDEO"
             for name in () if is_video else cls.supported_datasets():
                 if name:
-                    listed.setdefault(name, _task_facts(name, cls))
+                    listed.setdefault(name, cls)
         for name, build in supported_video_datasets.items():
-            listed.setdefault(name, _task_facts(name, build.func if isinstance(build, partial) else build))
-        return list(listed.values())
+            listed.setdefault(name, build.func if isinstance(build, partial) else build)
+        return listed
 
     def open(self, task: str, options: Mapping[str, str], folder: Path) -> VLMEvalKitTask:
         """Load a data set. Options: `judge` (`yes` or `no`), `video` (`frames` or `file`), and
         `checksum` (`off` takes files that are not the published ones).
         Raises UsageProblem, DataMissing."""
-        names = {one["name"] for one in self.tasks()}
+        names = set(self._classes())
         if task not in names:
-            raise UsageProblem(f"VLMEvalKit has no task {task!r}{_nearest(task, names)}")
+            raise UsageProblem(f"VLMEvalKit has no task {task!r}{nearest(task, names)}")
         unknown = sorted(set(options) - {"judge", "video", "checksum"})
         if unknown:
             raise UsageProblem(f"a task of VLMEvalKit has no option {unknown[0]!r}; it has judge, video and checksum")
@@ -120,7 +121,7 @@ class VLMEvalKit:
 
         try:
             with watch():
-                dataset = build_dataset(task)
+                dataset = build_dataset(task, **({"model": PAGES_AS_FOR} if task in DOCUMENTS else {}))
         except Fault:
             raise
         except Exception as error:
@@ -207,6 +208,7 @@ class VLMEvalKitTask:
 
     def __init__(self, task: str, dataset: Any, options: Mapping[str, str], folder: Path, tool: VLMEvalKit) -> None:
         self.name, self.dataset, self._tool, self._folder = task, dataset, tool, folder
+        self._published = dataset.data
         self._data = dataset.data.reset_index(drop=True)
         self._type = str(getattr(dataset, "TYPE", "")) or None
         self._is_video = getattr(dataset, "MODALITY", "") == "VIDEO"
@@ -224,6 +226,8 @@ class VLMEvalKitTask:
         notes = ["its files are not checked for being the published ones"] if self._takes_any_file else []
         if self._rotates:
             notes.append("the file holds rotations of its questions, which VLMEvalKit counts together")
+        if self.name in DOCUMENTS:
+            notes.append(f"pages are shown as VLMEvalKit shows them to {PAGES_AS_FOR}, each as a picture")
         if getattr(self.dataset, "force_use_dataset_prompt", False):
             notes.append("VLMEvalKit asks every model in these words")
         return {
@@ -247,7 +251,7 @@ class VLMEvalKitTask:
             return None
         gold = self._data.iloc[0].get("answer")
         try:
-            table = self._answer_table([0], [[str(gold)]])
+            table = self._answer_table([0], [[str(gold)]], {})
             if self._rotates:
                 table["index"] = [int(one) % ROTATION for one in table["index"]]
             return self._evaluate(table, _Silence()).headline
@@ -259,18 +263,49 @@ class VLMEvalKitTask:
         cells = {str(name): value for name, value in self._row(index).items() if _is_cell(name, value)}
         return {"id": self._ids[index], **self._describe_row(cells), "row": cells}
 
-    def sample(self, index: int) -> dict[str, Any]:
-        """Its question as VLMEvalKit puts it, and what its row says of it."""
-        described = self.describe(index)
+    def sample(self, index: int, order: Sequence[int] = ()) -> dict[str, Any]:
+        """Its question as VLMEvalKit puts it, and what its row says of it; with its options in another order, the
+        prompt of the row in which they stand so."""
+        messages = self._messages(index)
+        if not order:
+            return {**self.describe(index), "messages": messages}
+        if list(self.describe(index).get("options", ())) != list(_LABELS[: len(order)]):
+            return {"id": self._ids[index], "fixed": "its row has no options in columns A, B, ... and their letters"}
+        shown = self._messages(index, order)
+        return {"id": self._ids[index], "messages": shown, "fixed": find_fixed(messages, shown)}
+
+    def _messages(self, index: int, order: Sequence[int] = ()) -> list[dict[str, Any]]:
         with watch():
-            struct = self._build_prompt(index)
+            struct = self._build_prompt(index, order)
         if struct is None:
             raise Fault(f"VLMEvalKit builds no prompt for row {self._ids[index]} of {self.name}")
-        if self._type == "MT":
-            messages = messages_of(struct[0]["content"], self._folder)
-        else:
-            messages = messages_of(struct, self._folder)
-        return {**described, "messages": messages}
+        return messages_of(struct[0]["content"] if self._type == "MT" else struct, self._folder)
+
+    def refuse_order(self) -> str:
+        """Why options cannot be shown in another order; "" if the prompt and the verdict of the first row that has
+        some follow them."""
+        if self._rotates:
+            return "its file holds rotations of the questions, which VLMEvalKit counts together"
+        if self._is_video or self._type != "MCQ":
+            return "VLMEvalKit makes its prompts of more than a row with options"
+        for index in range(len(self._data)):
+            options = self.describe(index).get("options", {})
+            if len(set(options.values())) == len(options) > 1:
+                order = [*range(1, len(options)), 0]
+                return str(self.sample(index, order)["fixed"]) or self._refuse_verdict(index, order)
+        return "no row has several options in columns A, B, ... and one of these letters as its answer"
+
+    def _refuse_verdict(self, index: int, order: Sequence[int]) -> str:
+        row = self._row(index, order)
+        for label in _LABELS[: len(order)]:
+            try:
+                evaluated = self._evaluate(self._answer_table([index], [[label]], {index: order}), _Silence())
+                correct = find_correct(evaluated, next(iter(evaluated.verdicts.values()), None))
+            except EvaluateFailed as failed:
+                correct = next(iter(failed.left.verdicts.values()), None)
+            if correct != float(label == row["answer"]):
+                return f"VLMEvalKit's code does not read the answer {label} against the letters of the row"
+        return ""
 
     def next_turn(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
         """The conversation after these replies."""
@@ -283,10 +318,10 @@ class VLMEvalKitTask:
             messages.append({"role": "assistant", "parts": [{"type": "text", "text": reply}]})
         return {"messages": [*messages, *messages_of(struct[2 * len(replies)]["content"], self._folder)]}
 
-    def score(self, index: int, replies: Sequence[str]) -> dict[str, Any]:
+    def score(self, index: int, replies: Sequence[str], order: Sequence[int] = ()) -> dict[str, Any]:
         """The verdict of `evaluate` on this row alone; nothing but what the judge said where only the
         file of all rows can be counted."""
-        evaluated = self._evaluate_alone(index, replies)
+        evaluated = self._evaluate_alone(index, replies, order)
         if evaluated is None:
             return {"values": {}, "state": {"judged": sorted(_STATE.asked.items())}}
         values = dict(evaluated.metrics)
@@ -294,7 +329,7 @@ class VLMEvalKitTask:
         result: dict[str, Any] = {"values": values, "state": {"judged": sorted(_STATE.asked.items())}}
         if verdict is not None:
             values[evaluated.column] = verdict
-        correct = _correct(evaluated, verdict)
+        correct = find_correct(evaluated, verdict)
         if correct is not None:
             result["correct"] = correct
         if evaluated.answer is not None:
@@ -303,10 +338,10 @@ class VLMEvalKitTask:
             result["headline"] = evaluated.headline
         return result
 
-    def _evaluate_alone(self, index: int, replies: Sequence[str]) -> Evaluated | None:
+    def _evaluate_alone(self, index: int, replies: Sequence[str], order: Sequence[int]) -> Evaluated | None:
         """`evaluate` on one row. Where it fails: the verdict that it wrote before that; None if it
         fails with the row's gold answer too, since it then counts rows together."""
-        table = self._answer_table([index], [replies])
+        table = self._answer_table([index], [replies], {index: order})
         if self._rotates:
             # Alone, a rotation is a question of its own.
             table["index"] = [int(one) % ROTATION for one in table["index"]]
@@ -316,7 +351,9 @@ class VLMEvalKitTask:
             if failed.left.verdicts:
                 return failed.left
             gold = table.copy()
-            gold["prediction"] = [str(self._row(index).get("answer"))] if self._type != "MT" else table["prediction"]
+            gold["prediction"] = (
+                [str(self._row(index, order).get("answer"))] if self._type != "MT" else table["prediction"]
+            )
             asked = _STATE.asked
             try:
                 self._evaluate(gold, _Silence())
@@ -331,7 +368,9 @@ class VLMEvalKitTask:
         known = {str(key): str(text) for one in records for key, text in (one.get("state") or {}).get("judged", ())}
         indexes = [one["index"] for one in records]
         try:
-            evaluated = self._evaluate(self._answer_table(indexes, [one["replies"] for one in records]), known)
+            orders = {one["index"]: one.get("order", ()) for one in records}
+            table = self._answer_table(indexes, [one["replies"] for one in records], orders)
+            evaluated = self._evaluate(table, known)
         except EvaluateFailed as failed:
             raise failed.error from failed
         places = {str(self._data["index"][index]): index for index in indexes}
@@ -346,16 +385,23 @@ class VLMEvalKitTask:
         ]
         return {"metrics": evaluated.metrics, "headline": evaluated.headline, "groups": {}, "values": values}
 
-    def _row(self, index: int) -> Any:
+    def _row(self, index: int, order: Sequence[int] = ()) -> Any:
         if not 0 <= index < len(self._data):
             raise UsageProblem(f"{self.name} has rows 0 to {len(self._data) - 1}; got {index}")
-        return self._data.iloc[index]
+        row = self._data.iloc[index]
+        if order:
+            row, labels = row.copy(), _LABELS[: len(order)]
+            texts = [row[label] for label in labels]
+            row["answer"] = labels[list(order).index(labels.index(str(row["answer"]).strip()))]
+            for label, place in zip(labels, order, strict=True):
+                row[label] = texts[place]
+        return row
 
-    def _build_prompt(self, index: int) -> Any:
+    def _build_prompt(self, index: int, order: Sequence[int] = ()) -> Any:
         """As `infer_data` and its siblings call it for a model without prompts of its own."""
         if self._is_video:
             return self.dataset.build_prompt(index, video_llm=self._shows_files)
-        return self.dataset.build_prompt(self._row(index))
+        return self.dataset.build_prompt(self._row(index, order))
 
     def _describe_row(self, cells: Mapping[str, Any]) -> dict[str, Any]:
         """Gold, options, kind and groups, as far as the columns of the file say them."""
@@ -376,9 +422,17 @@ class VLMEvalKitTask:
             told["groups"] = groups
         return told
 
-    def _answer_table(self, indexes: Sequence[int], replies: Sequence[Sequence[str]]) -> Any:
-        """The table that the inference loop writes: the rows with `prediction`, without pictures."""
-        table = self._data.iloc[list(indexes)].copy()
+    def _answer_table(
+        self, indexes: Sequence[int], replies: Sequence[Sequence[str]], orders: Mapping[int, Sequence[int]]
+    ) -> Any:
+        """The table that the inference loop writes: the rows with `prediction`, without pictures. `evaluate`
+        finds rows whose options stand in another order in its data set too."""
+        moved = {index: self._row(index, orders[index]) for index in indexes if orders.get(index)}
+        data = self._data.astype(object) if moved else self._data
+        for index, row in moved.items():
+            data.iloc[index] = row
+        self.dataset.data = data if moved else self._published
+        table = data.iloc[list(indexes)].copy()
         said = [list(one) if self._type == "MT" else str(one[0]) for one in replies]
         table["prediction"] = said
         return table.drop(columns=["image"]) if "image" in table else table
@@ -402,105 +456,11 @@ class VLMEvalKitTask:
                 raise
             except Exception as error:
                 left = Evaluated({}, None)
-                _read_verdicts(left, folder, before)
+                read_verdicts(left, folder, before)
                 raise EvaluateFailed(error, left) from error
-            return _read(self.dataset, returned, folder, before)
+            return read_evaluated(self.dataset, returned, folder, before)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _correct(evaluated: Evaluated, verdict: float | None) -> float | None:
-    """How right one row is, 0 to 1: its verdict if that is one of right or wrong, else its accuracy.
-    Of a single row, an accuracy above 1 is in percent, and one of 1 is not. None for other scores,
-    whose range the tool does not say."""
-    if verdict is not None and evaluated.is_right_or_wrong(verdict):
-        return verdict
-    lead = evaluated.headline or ""
-    value = evaluated.metrics.get(lead)
-    if value is None or not (set(lead.lower().replace("|", " ").replace("_", " ").split()) & _ACCURACY):
-        return None
-    value = value / 100 if value > 1 else value
-    return value if 0 <= value <= 1 else None
-
-
-class Evaluated:
-    """What one call of `evaluate` came to."""
-
-    def __init__(self, metrics: dict[str, float], headline: str | None) -> None:
-        self.metrics, self.headline = metrics, headline
-        self.column, self.is_boolean = "", False
-        self.verdicts: dict[str, float] = {}
-        """By index of the row."""
-        self.answer: str | None = None
-        """What was read from the reply, if there is one row and a column says it."""
-
-    def is_right_or_wrong(self, verdict: float) -> bool:
-        """Whether a verdict says how right a row is, 0 to 1."""
-        return (self.is_boolean or self.column in RIGHT_OR_WRONG) and 0 <= verdict <= 1
-
-
-class EvaluateFailed(Exception):
-    """An error of the tool's `evaluate`, and the verdicts that it wrote before."""
-
-    def __init__(self, error: Exception, left: Evaluated) -> None:
-        super().__init__(str(error))
-        self.error, self.left = error, left
-
-
-def _read(dataset: Any, returned: Any, folder: Path, before: set[Path]) -> Evaluated:
-    """The numbers that `evaluate` returned, and the verdicts in the files that it left."""
-    from vlmeval.smp.status_report import flatten_summary_metrics
-
-    flat = flatten_summary_metrics(returned)
-    metrics = {str(key): float(value) for key, value in flat.items() if math.isfinite(float(value))}
-    headline = None
-    report = getattr(type(dataset), "report_primary_metric", None)
-    if report is None:
-        report = importlib.import_module("vlmeval.dataset.image_base").ImageBaseDataset.report_primary_metric
-    for name, value in report(dict(flat)).items():
-        metrics[str(name)], headline = float(value), headline or str(name)
-    evaluated = Evaluated(metrics, headline)
-    _read_verdicts(evaluated, folder, before)
-    return evaluated
-
-
-def _read_verdicts(evaluated: Evaluated, folder: Path, before: set[Path]) -> None:
-    """Those of the first file that `evaluate` left."""
-    for path in sorted(set(folder.rglob("*")) - before):
-        table = _load_table(path)
-        column = next((name for name in VERDICTS if table is not None and name in table), None)
-        if table is not None and column is not None and "index" in table:
-            cells = ((str(key), _number(cell)) for key, cell in zip(table["index"], table[column], strict=True))
-            evaluated.column = column
-            evaluated.is_boolean = str(table[column].dtype) == "bool"
-            evaluated.verdicts = {key: number for key, number in cells if number is not None}
-            for name in ("extracted", "pred", "extracted_answer", "res"):
-                if len(table) == 1 and name in table and isinstance(table[name].iloc[0], str):
-                    evaluated.answer = str(table[name].iloc[0])
-                    break
-            return
-
-
-def _load_table(path: Path) -> Any:
-    import pandas
-
-    readers = {".xlsx": pandas.read_excel, ".csv": pandas.read_csv, ".tsv": partial(pandas.read_csv, sep="\t")}
-    if path.suffix not in readers:
-        return None
-    try:
-        return readers[path.suffix](path)
-    except (ValueError, OSError):
-        return None
-
-
-def _number(cell: Any) -> float | None:
-    if isinstance(cell, str):
-        return {"true": 1.0, "false": 0.0}.get(cell.strip().lower())
-    try:
-        value = float(cell)
-    except (TypeError, ValueError):
-        return None
-    return value if math.isfinite(value) else None
 
 
 # Facts -------------------------------------------------------------------------------------------
@@ -541,14 +501,7 @@ def _is_cell(name: Any, value: Any) -> bool:
         return False
     if isinstance(value, str):
         return len(value) <= _MOST_TEXT
-    return value is not None and not isinstance(value, list | dict | tuple) and _number(value) is not None
-
-
-def _nearest(task: str, names: set[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(task, names, 1)
-    return f"; did you mean {near[0]}?" if near else "; `tasks` lists them"
+    return value is not None and not isinstance(value, list | dict | tuple) and as_number(value) is not None
 
 
 def _is_about_data(error: BaseException) -> bool:
@@ -576,13 +529,3 @@ def _patch(name: str, value: Any) -> None:
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("vlmeval") and name in getattr(module, "__dict__", {}):
             setattr(module, name, value)
-
-
-def _commit(checkout: Path | None) -> str | None:
-    if checkout is None:
-        return None
-    command = ["git", "-c", "safe.directory=*", "-C", str(checkout), "rev-parse", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None

@@ -95,8 +95,9 @@ def _benchmarks() -> Document:
 
 
 def _benchmarks_of(tool: str) -> Document:
-    """Name, inputs and kind of each benchmark of another tool, which family here is the same, and what
-    it needs beside its data. There is no column of kinds where the tool names none."""
+    """Name, inputs and kind of each benchmark of another tool, which family here is the same, what
+    it needs beside its data, and what came of it when it was tried. There is no column of kinds where
+    the tool names none."""
     from snellen.benchmarks.declaration.peers import PEERS
     from snellen.benchmarks.declaration.registry import own_name_of
     from snellen.bridge.catalogue import read_catalogue
@@ -106,12 +107,13 @@ def _benchmarks_of(tool: str) -> Document:
         raise UnknownName("tool", tool, PEERS)
     found = read_catalogue(tool)
     has_kinds = any(one.kind for one in found.tasks())
-    columns = ("name", "inputs", *(["kind"] if has_kinds else []), "native", "needs")
+    columns = ("name", "inputs", *(["kind"] if has_kinds else []), "native", "needs", "status")
     rows = []
     for one in found.tasks():
         kind = [one.kind or "unknown"] if has_kinds else []
         inputs = " ".join(one.modality) or "unknown"
-        rows.append((f"{tool}/{one.name}", inputs, *kind, own_name_of(one.name, tool), ", ".join(one.wants())))
+        own, needs = own_name_of(one.name, tool), ", ".join(one.wants())
+        rows.append((f"{tool}/{one.name}", inputs, *kind, own, needs, one.status))
     at = f" at commit {found.commit[:8]}" if found.commit else ""
     more = f"the tasks of {PEERS[tool]} {found.version}{at}; docs/bridge.md says what running one needs"
     return _names(f"benchmarks of {PEERS[tool]}", columns, rows, more)

@@ -142,7 +142,7 @@ class MatrixView {
     const settings = column.settings.length > 1 ? make("button", { type: "button", class: "settings", title: "settings of this benchmark that are not comparable", "aria-label": `${column.settings.length} settings of ${column.label}` }, `${column.settings.length} settings`) : null;
     settings?.addEventListener("click", () => this.home.showSettings(column));
     const metric = column.setting.facts.get("metric") ?? "";
-    return this.home.sortHead(`b.${column.id}`, column.label, "benchmark", { title: column.title, "aria-colindex": at + 1, falls: true },
+    return this.home.sortHead(`b.${column.id}`, column.label.replace("/", "/\u200b"), "benchmark", { title: column.title, "aria-colindex": at + 1, falls: true },
       make("span", { class: "soft metric" }, metric), settings, make("span", { class: "flags" }, flags));
   }
 

@@ -3,6 +3,7 @@ sources can be taken off again."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from secrets import token_hex
@@ -76,9 +77,11 @@ def hosted_benchmark(session: Session, hub: Hub, name: str) -> HostedBenchmark:
     """A benchmark of the hub. Raises UsageError."""
     row = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == name))
     if row is None:
+        # Names of other tools' benchmarks have a prefix and capitals, which those of a hub have not.
+        allowed = re.sub(r"[^a-z0-9_-]+", "-", name.lower())
         raise UsageError(
             f"this hub has no benchmark called {name}; make a board of reported numbers with: "
-            f"snellen hub benchmark {hub.folder} {name}"
+            f"snellen hub benchmark {hub.folder} {allowed}"
         )
     return row
 
