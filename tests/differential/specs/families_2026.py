@@ -10,7 +10,9 @@ from tests.differential import questions_choice as pools
 from tests.differential.oracle_list import LMMS_EVAL_VIDEO
 from tests.differential.sets import Case, Spec
 from tests.differential.specs.choices import Cells, choice_cases, table_row
+from tests.differential.specs.judged_points import Words
 from tests.differential.specs.quoted_images import FOUR, class_set, listed_row, memory_set, spatial_set
+from tests.differential.specs.quoted_judged import quoted
 from tests.differential.specs.quoted_videos import _MIXED as MIXED
 from tests.differential.specs.quoted_videos import cells_of, lmms_set, room_cases, with_options
 from tests.differential.styles_choice import Choice
@@ -121,7 +123,39 @@ BUCKETS = tuple(
 )
 _FIVE = with_options(MIXED, 5)
 
+_YES: Words = {
+    "word": lambda n: ("Yes", "No")[n % 2],
+    "small": lambda n: ("no", "yes")[n % 2],
+    "stop": lambda n: f"{('Yes', 'No')[n % 2]}.",
+    "blanks": lambda n: f"\n {('Yes', 'No')[n % 2]} \n",
+    "reason behind": lambda n: f"{('Yes', 'No')[n % 2]}, by the final line.",
+}
+_YES_UNLIKE: Words = {
+    "line": lambda n: f"They compare so.\ncorrect: {('yes', 'no')[n % 2]}",
+    "bold": lambda n: f"**{('Yes', 'No')[n % 2]}**",
+    "both": lambda n: "Yes or no? No",
+    "part of a word": lambda n: "Yesterday's answer.",
+    "refusal": lambda n: "I'm sorry, but I can't help with that.",
+    "nothing": lambda n: "They differ in form.",
+}
+
+
+def _olympiad_cells(question: Open, number: int) -> Mapping[str, Any]:
+    held = {"question": question.question, "final_answer": question.golds[0], "answer_type": "Numerical"}
+    return {**held, "subfield": ("Algebra", "Optics")[number % 2], "language": "English"}
+
+
 SPECS = (
+    quoted(
+        "olympiadbench",
+        "yes-no",
+        replace(LMMS_EVAL_VIDEO, script="quoted_judged"),
+        "lmms_eval/tasks/olympiadbench/testmini_utils.py, olympiadbench_process_results, and llm_judge/utils.py",
+        _olympiad_cells,
+        (_YES, _YES_UNLIKE),
+        {"accuracy": "mean"},
+        name="olympiadbench.lmms-eval",
+    ),
     spatial_set(
         "sti-bench", "STI-Bench", listed_row(task_type=("Pose Estimation", "Spatial Relation"), video="a.mp4"), _FIVE
     ),
@@ -144,11 +178,14 @@ SPECS = (
         metrics={"accuracy": "overall_accuracy"},
         headline="overall_accuracy",
     ),
-    spatial_set(
+    class_set(
         "vsi-super-recall",
         "VsiSuperRecall_10mins",
-        cells_of(gold="letter answer", dressed=True, question_type="recall", video="a.mp4"),
-        FOUR,
+        "vlmeval/dataset/utils/spatial_bench/cal_scores.py, eval_mcq_score",
+        choice_cases(cells_of(gold="letter answer", dressed=True, question_type="recall", video="a.mp4"), FOUR),
+        arguments={"dataset": "VsiSuperRecall_10mins", "attributes": {"duration": "10mins"}},
+        metrics={"accuracy": "overall"},
+        headline="overall",
     ),
     class_set(
         "spbench",

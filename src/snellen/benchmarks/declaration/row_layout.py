@@ -35,6 +35,8 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     object there become cells."""
     inline_options: bool = False
     """Whether the options stand in the last lines of the question."""
+    lettered: bool = False
+    """Whether the texts of listed options begin with their letters, as those of videos may."""
     questions: str = ""
     """A column that lists the questions about the row's video, each an object: a row for each."""
     lacking_answer: str = ""
