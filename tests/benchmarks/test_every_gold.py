@@ -65,6 +65,10 @@ LABELS_ALONE = {"cg-bench", "mathverse", "wemath", "q-bench-video", "tempcompass
 NAMED = {
     **dict.fromkeys(("lvbench", "tomato", "videoevalpro-choice", "videomathqa", "videomathqa-pairs"), "answer"),
     "mmworld": "correct_answer_label",
+    "livexiv": "gt",
+    "lsdbench": "correct_answer",
+    "medqa": "answer_idx",
+    "super-gpqa": "answer_letter",
     "perceptiontest": "answer_id",
 }
 """Families whose files say which column has the label, or the place, of the right option."""

@@ -94,3 +94,11 @@ def _without_signs(text: str) -> str:
 
 def _normalise(text: str) -> str:
     return text.strip().lower().replace(".", "")
+
+
+def equal_or_same_digits(answer: str, golds: Sequence[str]) -> bool:
+    """VLMs Are Biased in lmms-eval: the reply is the gold in either case, braces aside, or both have the
+    same digits, one after the other."""
+    said, *written = (text.strip().lower().strip("{}").strip() for text in (answer, *golds))
+    digits = "".join(filter(str.isdigit, said))
+    return said in written or (bool(digits) and any(digits == "".join(filter(str.isdigit, one)) for one in written))

@@ -27,6 +27,7 @@ import copy
 import importlib.util
 import inspect
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -116,6 +117,8 @@ def _module(task: str, checkout: Path) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    if hasattr(module, "eval_logger"):
+        module.eval_logger = logging.getLogger()
     return module
 
 

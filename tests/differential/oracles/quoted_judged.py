@@ -260,7 +260,16 @@ def siuo(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, floa
     return credits, {"safe": 100 * sum(safe) / len(safe)}
 
 
+def yes_no(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, float]]:
+    """How lmms-eval reads judges that it asks for yes or no; what is not yes is wrong there."""
+    text = source("lmms-eval", "lmms_eval", "llm_judge", "utils.py")
+    typed = dict.fromkeys(("Any", "Dict", "List", "Optional", "Tuple", "Union"), dict)
+    parser = defined(text, "ResponseParser", re=re, json=json, **typed)["ResponseParser"]
+    return [float(parser.parse_binary_response(row["verdict"], "yes/no")) for row in rows], {}
+
+
 SCORERS: Mapping[str, Scorer] = {
+    "yes-no": yes_no,
     "simplevqa": simplevqa,
     "worldvqa": worldvqa,
     "worldvqa-f": worldvqa_f,

@@ -9,6 +9,7 @@ Arguments of a job:
     column    column of the result file with the verdict of a row; default: the first of `VERDICTS`
     columns   instead of column: several, whose mean is the verdict
     counted   whether rows are numbered from 0 there: it takes their numbers for their places
+    attributes  what its constructor would have set, by name
     absent    the verdict of rows that it leaves out, which have no credit
     scale     factor of the numbers that it returns (100 where they are fractions)
     leads     name, numbers and factor of the headline, the sum of these numbers times the factor,
@@ -138,6 +139,7 @@ def _evaluate(
     if arguments.get("counted"):
         table["index"] = range(len(table))
     dataset = _dataset(arguments["dataset"], table)
+    dataset.__dict__.update(arguments.get("attributes", {}))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"model_{arguments['dataset']}.xlsx"
         answered = table.assign(prediction=[row["reply"] for row in rows])

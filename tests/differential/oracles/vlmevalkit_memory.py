@@ -10,6 +10,7 @@ Arguments of a job:
     metric    "alone": the number that a row evaluated by itself returns, times `factor`; {split} in
               it is the row's cell. Without it the column `hit`, `correct` or `score` of the table that the
               evaluation leaves is the verdict
+    file_name what begins the name of the file of replies, where a class reads its own name there
     fillers   further rows (cells and a reply) beside the one, for "alone"
     scale     factor of the numbers that it returns
     leads     name and numbers of the headline; empty: it has none
@@ -89,7 +90,7 @@ def _module(name: str, *path: str) -> Any:
 
 
 def class_of(arguments: Mapping[str, Any]) -> Any:
-    """The class, defined with the imports and tables of its module."""
+    """The class, defined with the imports, tables and functions of its module."""
     text = base.CHECKOUT.joinpath("vlmeval", "dataset", arguments["file"]).read_text(encoding="utf-8")
     tree = ast.parse(text)
     names = arguments["classes"]
@@ -98,8 +99,9 @@ def class_of(arguments: Mapping[str, Any]) -> Any:
     plain = [
         node
         for node in tree.body
-        if isinstance(node, ast.Import)
-        or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict | ast.Constant))
+        if isinstance(node, ast.Import | ast.FunctionDef)
+        or (isinstance(node, ast.ImportFrom) and node.level == 2)
+        or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict | ast.List | ast.Constant))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("vlmeval", "collections"))
     ]
     for node in classes:
@@ -119,17 +121,19 @@ def run(cls: Any, arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]
     if all(row["id"].isdecimal() for row in rows):
         table["index"] = table["index"].astype(int)
     FILES.clear()
-    FILES[ANSWERED] = table.assign(prediction=[row["reply"] for row in rows])
+    answered = f"{arguments.get('file_name', '')}{ANSWERED}"
+    FILES[answered] = table.assign(prediction=[row["reply"] for row in rows])
     dataset = cls.__new__(cls)
     dataset.dataset_name, dataset.data = arguments["dataset"], table
-    return dataset.evaluate(ANSWERED, model="exact_matching", nproc=1)
+    Path(answered).touch()  # some look for it
+    return dataset.evaluate(answered, model="exact_matching", nproc=1)
 
 
 def verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """The verdict column of the table that an evaluation left."""
     for path, held in FILES.items():
         column = next((name for name in VERDICTS if hasattr(held, "columns") and name in held.columns), None)
-        if path != ANSWERED and column is not None:
+        if not path.endswith(ANSWERED) and column is not None:
             return {str(key): float(value) for key, value in zip(held["index"], held[column], strict=True)}
     raise SystemExit(f"no column of {VERDICTS} for {len(rows)} rows in {list(FILES)}")
 
@@ -154,7 +158,6 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
 def main() -> None:
     jobs = json.load(sys.stdin)
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        Path(ANSWERED).touch()  # some look for it
         prepare()
         found = [evaluated(job) for job in jobs]
     json.dump(found, sys.stdout)

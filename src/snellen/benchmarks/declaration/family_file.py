@@ -453,7 +453,7 @@ def _adjust(family: DescribedFamily) -> AdjustSample | None:
     if family.unscored:
         return _drop_gold
     changes: tuple[AdjustSample | None, ...] = (
-        adjust_choice if family.video else None,
+        adjust_choice if family.video or family.layout.lettered else None,
         partial(_add_type, family) if family.types else None,
         partial(_add_unit, family.unit) if family.unit else None,
         partial(keep_cells, family.keep) if family.keep else None,

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from snellen.core import lazy_re as re
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.sample import Row, Sample, sampling_key
@@ -16,10 +17,14 @@ from snellen.data.columns import GOLD_COLUMNS, ID_COLUMNS, gold_column, row_gold
 from snellen.data.documents import cell_text
 from snellen.data.tables.options import split_inline_options, spread_options
 
+_BRACES = re.compile(r"\{([a-z0-9_ -]+)\}")
+
 
 class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the parts of a question stand. Columns are named in lower case."""
 
+    question: str = ""
+    """The question as a text with names of columns in braces: `From {time_start} seconds. {question}`."""
     columns: dict[str, str] = {}
     """Our name of a column to that of the data; a gold answer that is named here is the only one.
     `a+b` joins two columns, which stay."""
@@ -30,6 +35,8 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     object there become cells."""
     inline_options: bool = False
     """Whether the options stand in the last lines of the question."""
+    lettered: bool = False
+    """Whether the texts of listed options begin with their letters, as those of videos may."""
     questions: str = ""
     """A column that lists the questions about the row's video, each an object: a row for each."""
     lacking_answer: str = ""
@@ -55,6 +62,8 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.inline_options:
             split = split_inline_options(cells.get("question", ""))
             cells |= {**split.options, "question": split.question} if split.options else {}
+        if self.question:
+            cells["question"] = _BRACES.sub(lambda name: cells.get(name[1], ""), self.question)
         if self.place in cells and gold_column(cells) is None:
             cells[GOLD_COLUMNS[0]] = ascii_uppercase[int(cells.pop(self.place))]
         if self.spread:

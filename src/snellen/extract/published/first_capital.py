@@ -58,3 +58,5 @@ of_eight = first_capital("A-H", (*COMPLETE[:6], FINAL, *COMPLETE[6:], *_SHORT))
 """Video-MME-v2 in lmms-eval."""
 of_eight_vlmevalkit = first_capital("A-H", (FINAL, *COMPLETE, *_SHORT))
 """Video-MME-v2 in VLMEvalKit."""
+of_six = first_capital("A-F", COMPLETE)
+"""TimeScope in lmms-eval."""

@@ -1,0 +1,100 @@
+r"""Readers of choices that are a list of regular expressions: of the first that finds anything, the first
+or the last letter counts. By VLMEvalKit's commit e8e78f05 and lmms-eval's 75571cfe (August 2026).
+
+`m3oralbench`    M³oralBench in VLMEvalKit: the last `\boxed{B}`, else `(B)`, else A to G alone.
+`medq_bench`     MedQ-Bench in VLMEvalKit: a letter that is all or opens the reply, else the first alone.
+`medq_deg`       MedQ-Deg in VLMEvalKit, the same with five letters.
+`m4bench`        M4Bench in VLMEvalKit: `(B)` that opens the reply, else a capital that does.
+`lsdbench`       LSDBench in lmms-eval: the last A to D beside no other letter.
+`mathkangaroo`   MathKangaroo in lmms-eval: the first letter behind "answer" or "option", even of a word,
+                 else the last line that is one, else the last alone.
+`minerva`        MINERVA in lmms-eval: the last letter behind "answer is" or "option:", else the last
+                 capital but that of "Answer:"; else one drawn.
+`livexiv`        LiveXiv in lmms-eval: the first sign; where the reply says "answer", the first capital
+                 that does not open it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from snellen.core import lazy_re as re
+from snellen.core.output import Answer, ParsedAnswer
+from snellen.extract.published.mmmu import EDGES, draw_option
+from snellen.extract.unanswered import unparsed_answer
+
+RULE = "patterns"
+FIRST, LAST = 0, -1
+_BUCKET = (r"(?i)answer\s*\(\s*([1-3])\s*\)", r"(?i)bucket\s*([1-3])", r"(?<!\d)([1-3])(?!\d)")
+
+Parser = Callable[[str, Mapping[str, str], str], Answer]
+
+
+def by_patterns(*patterns: tuple[str, int], read: Callable[[str], str] = str.strip, draws: bool = False) -> Parser:
+    """The parser by patterns, each with which of its letters counts. `read` is done to a reply before;
+    with `draws` an option is drawn where no pattern finds one."""
+
+    def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+        found = _find(read(reply), patterns).upper()
+        if found and (not options or found in options):
+            return ParsedAnswer(found, RULE)
+        answer = unparsed_answer(reply, stop_reason)
+        return draw_option(answer, reply, options) if draws and not found else answer
+
+    return parse
+
+
+def _find(text: str, patterns: tuple[tuple[str, int], ...]) -> str:
+    letters = ([one[1] for one in re.finditer(pattern, text)] for pattern, _ in patterns)
+    return next((found[which] for found, (_, which) in zip(letters, patterns, strict=True) if found), "")
+
+
+def _capitals(reply: str) -> str:
+    return reply.strip().upper()
+
+
+def _medq(letters: str) -> Parser:
+    return by_patterns(
+        (rf"\A([{letters}])\Z", FIRST),
+        (rf"\A([{letters}])[.)\s]", FIRST),
+        (rf"\A([{letters}])\s*[-:]", FIRST),
+        (rf"(?:^|[^A-Z])([{letters}])(?:[^A-Z]|$)", FIRST),
+        read=_capitals,
+    )
+
+
+m3oralbench = by_patterns(
+    (r"\\boxed\{\s*([A-Z])\s*\}", LAST), (r"\(([A-Z])\)", LAST), (r"(?i)\b([A-G])\b", LAST), read=str
+)
+medq_bench = _medq("A-D")
+medq_deg = _medq("A-E")
+m4bench = by_patterns((r"\A\s*\(([A-Z])\)", FIRST), (r"\A([A-Z])", FIRST), read=str)
+lsdbench = by_patterns((r"(?<![a-zA-Z])([ABCD])(?![a-zA-Z])", LAST))
+mathkangaroo = by_patterns(
+    (r"(?i)(?:final\s+answer|answer|option)\s*(?:is|:)?\s*\(?([A-E])\)?", FIRST),
+    (r"(?im)^\s*\(?([A-E])\)?[.)]?\s*$", LAST),
+    (r"(?i)\b([A-E])\b", LAST),
+)
+minerva = by_patterns((r"(?i)(?:answer|option)\s*(?:is|:)\s*([A-E])", LAST), (r"(?!Answer:)([A-E])", LAST), draws=True)
+livexiv = by_patterns((r"(?s)\A(?!.*(?i:answer))(.)", FIRST), (r"(?s)(?<=.)([A-Z])", FIRST))
+
+
+def parse_between_blanks(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """SuperGPQA, CS-Bench and MedQA in lmms-eval: a label in brackets, else between blanks, else before a
+    stop; of several the one that stands last between blanks; else one drawn."""
+    text = reply.strip()
+    for edge in EDGES:
+        text = text.strip(edge)
+    text = f" {text} "
+    labels = list(options) or list("ABCDEFGHIJ")
+    for form in ("({})", " {} ", "{}."):
+        found = [label for label in labels if form.format(label) in text]
+        if found:
+            return ParsedAnswer(max(found, key=lambda label: text.rfind(f" {label} ")), RULE)
+    return draw_option(unparsed_answer(reply, stop_reason), reply, options)
+
+
+def parse_bucket(reply: str, stop_reason: str = "stop") -> Answer:
+    """VPCT in lmms-eval: the number in "answer(2)", else behind "bucket", else the first 1, 2 or 3."""
+    found = _find(reply, tuple((pattern, FIRST) for pattern in _BUCKET))
+    return ParsedAnswer(found, RULE) if found else unparsed_answer(reply, stop_reason)
