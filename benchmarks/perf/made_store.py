@@ -190,8 +190,9 @@ def _key_places(pages: Bytes) -> dict[bytes, int]:
 
 def _free_pages(first: int, count: int) -> NDArray[np.int64]:
     """Numbers of pages from `first` on that are neither maps of pages nor the unused one."""
-    numbers = np.arange(first, first + count + count // (_MAP - 1) + 3)
-    return numbers[((numbers - 2) % _MAP != 0) & (numbers != _LOCK_PAGE)][:count]
+    numbers: NDArray[np.int64] = np.arange(first, first + count + count // (_MAP - 1) + 3)
+    usable: NDArray[np.int64] = numbers[((numbers - 2) % _MAP != 0) & (numbers != _LOCK_PAGE)]
+    return usable[:count]
 
 
 def _write_blocks(

@@ -44,7 +44,7 @@ _TEN = 10
 class _Made(NamedTuple):
     path: Path
     gigabytes: float
-    count: int
+    replies: int
 
     @property
     def name(self) -> str:
@@ -64,14 +64,14 @@ def measure(size: Size) -> Part:
         stores = [_make(Path(folder, f"{number}"), gigabytes) for number, gigabytes in enumerate(size.stores)]
         figures = (*_reading(stores, size), *_writing(stores, size), *_merging(stores), *_compacting(stores[0]))
     largest = stores[-1]
-    title = f"A store of {largest.count:,} replies, {largest.name}"
+    title = f"A store of {largest.replies:,} replies, {largest.name}"
     return Part("store-size", title, METHOD, figures)
 
 
 def _make(folder: Path, gigabytes: float) -> _Made:
     folder.mkdir()
     made = _Made(folder / STORE_FILE, gigabytes, replies_of(gigabytes * 1e9))
-    write_store(made.path, made.count)
+    write_store(made.path, made.replies)
     return made
 
 
@@ -93,7 +93,7 @@ def _reading(stores: Sequence[_Made], size: Size) -> Iterator[Figure]:
     for repeat in range(size.repeats):
         for made in stores:
             draw = random.Random(repeat)
-            numbers = [draw.randrange(made.count) for _ in range(_LOOKUPS)]
+            numbers = [draw.randrange(made.replies) for _ in range(_LOOKUPS)]
             _drop_from_memory(made.path)
             began = time.process_time()
             with ResponseStore(made.path) as store:
@@ -101,7 +101,7 @@ def _reading(stores: Sequence[_Made], size: Size) -> Iterator[Figure]:
                 get = store.get
                 cold[made.name].append(1e3 * statistics.median(_waits(get, made, numbers[:_COLD])))
                 for into, other in ((hit, 0), (miss, 1)):
-                    keys = [key(number, made.count, other) for number in numbers]
+                    keys = [key(number, made.replies, other) for number in numbers]
                     for found in map(get, keys):
                         assert (found is None) == bool(other)
                     into[made.name].append(1e6 * _cpu(lambda keys=keys, get=get: list(map(get, keys))) / _LOOKUPS)  # type: ignore[misc]
@@ -116,7 +116,7 @@ def _reading(stores: Sequence[_Made], size: Size) -> Iterator[Figure]:
 def _waits(get: Callable[[bytes], Output | None], made: _Made, numbers: Sequence[int]) -> Iterator[float]:
     for number in numbers:
         began = time.perf_counter()
-        get(key(number, made.count))
+        get(key(number, made.replies))
         yield time.perf_counter() - began
 
 
