@@ -11,10 +11,6 @@ import threading
 from contextlib import closing, suppress
 from pathlib import Path
 
-MAX_LOG_PAGES = 40_000
-"""Pages of the log (160 MB) at which a commit copies it back itself, if the thread does not come to it."""
-KEPT_LOG_BYTES = 64_000_000
-"""What the log is cut to once it was copied back: a long reader makes it grow."""
 _RESTART_PAGES = 6_000
 """Pages of the log at which writers are held for the moment in which its last pages are copied, so that it starts anew:
 under steady writing it would never end else."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -26,7 +26,9 @@ from msgspec import structs
 from snellen.core.errors import StorageError, storage_errors
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Failure, Output
-from snellen.store.checkpoints import KEPT_LOG_BYTES, MAX_LOG_PAGES, Checkpointer
+
+if TYPE_CHECKING:
+    from snellen.store.checkpoints import Checkpointer
 
 STORE_FILE = "store.sqlite"
 """Name of the store in the folder of the runs that share it."""
@@ -135,6 +137,10 @@ _ROOM = 1 << 15
 _COMPRESS_ABOVE = 512
 _CHECKPOINT_COMMITS = 1_000
 """Replies after which the log is copied back into the file."""
+_MAX_LOG_PAGES = 40_000
+"""Pages of the log (160 MB) at which a commit copies it back itself, if the thread does not come to it."""
+_KEPT_LOG_BYTES = 64_000_000
+"""What the log is cut to once it was copied back: a long reader makes it grow."""
 _LOOKED_AT = 50_000
 """Replies that are looked at where a few of a model are wanted. Keys are hashes, so the first are a random sample."""
 _encode = msgspec.json.Encoder().encode
@@ -356,6 +362,9 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         if self._commits == _CHECKPOINT_COMMITS and self.path is not None:
             self._commits = 0
             if self._checkpointer is None:
+                # A short run does without.
+                from snellen.store.checkpoints import Checkpointer
+
                 self._checkpointer = Checkpointer(self.path)
             self._checkpointer.request()
 
@@ -439,8 +448,8 @@ def connect(path: Path | None) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous=NORMAL")
         # Keys are hashes, so every reply changes another page. The less often the log is copied
         # back, the fewer times the pages of a large store are written.
-        connection.execute(f"PRAGMA wal_autocheckpoint={MAX_LOG_PAGES if path is not None else 0}")
-        connection.execute(f"PRAGMA journal_size_limit={KEPT_LOG_BYTES}")
+        connection.execute(f"PRAGMA wal_autocheckpoint={_MAX_LOG_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit={_KEPT_LOG_BYTES}")
         migrate(connection)
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(
