@@ -189,10 +189,13 @@ perf: $(VENV)/dev.ready
 	$(BIN)/python -m benchmarks.perf --page && exit $$missed
 
 # A lab's year beside DuckDB: 12,000 runs with 30 million samples, about 22 GB; SIZE=small is a sixth of the runs.
+# And stores of replies of 0.2 and 1 GB; STORE=full: of 1, 5 and 20 GB.
 SIZE ?= full
+STORE ?= small
 perf-scale: $(VENV)/dev.ready
 	$(PIP) install --quiet duckdb
 	$(BIN)/python -m benchmarks.perf year --size $(SIZE) --json benchmarks/perf/results.json; missed=$$?; \
+	$(BIN)/python -m benchmarks.perf store-size --size $(STORE) --json benchmarks/perf/results.json || missed=$$?; \
 	$(BIN)/python -m benchmarks.perf --page && exit $$missed
 
 # make perf-compare BASE=COMMIT: each figure of a commit and of HEAD, in environments of their own. Six

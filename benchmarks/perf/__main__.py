@@ -46,7 +46,7 @@ def main() -> int:
     machine = this_machine()
     words = ["python -m benchmarks.perf", *arguments.names, f"--size {arguments.size}"]
     parts: list[Part] = []
-    for name in arguments.names or [name for name in FILES if name not in ("faults", "year")]:
+    for name in arguments.names or [name for name in FILES if name not in ("faults", "year", "store-size")]:
         part = _measured(name, arguments.size)
         if part.figures:
             parts.append(part)

@@ -42,12 +42,14 @@ class Size(NamedTuple):
     """Run folders that the viewer's first page lists."""
     items: int
     """Items whose statistics are taken."""
+    stores: tuple[float, ...]
+    """Gigabytes of stores of replies, the smallest first."""
 
 
 SIZES: dict[SizeName, Size] = {
-    "tiny": Size(1, 200, 1, 200, 2, 400, 4, 4, 40, 60, 400),
-    "small": Size(3, 10_000, 5, 3_000, 60, 10_000, 12, 24, 4_000, 2_000, 50_000),
-    "full": Size(5, 100_000, 21, 31_000, 1_500, 100_000, 24, 200, 10_000, 12_000, 1_000_000),
+    "tiny": Size(1, 200, 1, 200, 2, 400, 4, 4, 40, 60, 400, (0.01, 0.04)),
+    "small": Size(3, 10_000, 5, 3_000, 60, 10_000, 12, 24, 4_000, 2_000, 50_000, (0.2, 1.0)),
+    "full": Size(5, 100_000, 21, 31_000, 1_500, 100_000, 24, 200, 10_000, 12_000, 1_000_000, (1.0, 5.0, 20.0)),
 }
 
 

@@ -37,6 +37,7 @@ FILES = {
     "gpu": "gpu",
     "faults": "faults",
     "year": "year",
+    "store-size": "store_size",
 }
 """Name of a part to the file that measures it."""
 _LOOP = ("core", "engine/limits", "engine/loop", "store")
@@ -59,6 +60,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "gpu": ("models/hf",),
     "faults": ("engine/limits", "models/remote"),
     "year": ("analysis/comparison", "stats", "store", "view"),
+    "store-size": ("store",),
 }
 """Name of a part to the folders of the source whose speed it measures."""
 

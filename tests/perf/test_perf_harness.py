@@ -35,9 +35,9 @@ PARTS = [
     "statistics",
     "hashes",
 ]
-LARGE = {"local", "ray", "gpu", "faults", "year"}
+LARGE = {"local", "ray", "gpu", "faults", "year", "store-size"}
 """Minutes, or gigabytes: the bundled models over and over, a cluster, a GPU, runs that wait for
-timeouts, and a year of runs (`make perf-scale`)."""
+timeouts, and a year of runs and stores of gigabytes (`make perf-scale`)."""
 
 
 def perf(*words: str) -> subprocess.CompletedProcess[str]:

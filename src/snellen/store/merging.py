@@ -22,21 +22,27 @@ _STATEMENTS = (
     JOIN main.models AS model ON model.digest = theirs.digest
     """,
     "INSERT OR IGNORE INTO main.batch_requests SELECT digest, batch, facts FROM other.batch_requests",
-    """
+)
+_REPLIES = """
     INSERT OR IGNORE INTO main.responses (digest, model, packed, output, checksum, stored_at, run)
     SELECT reply.digest, model.id, reply.packed, reply.output, reply.checksum, reply.stored_at, run.id
     FROM other.responses AS reply
-    JOIN other.models AS theirs ON theirs.id = reply.model
-    JOIN main.models AS model ON model.digest = theirs.digest
+    CROSS JOIN other.models AS theirs ON theirs.id = reply.model
+    CROSS JOIN main.models AS model ON model.digest = theirs.digest
     LEFT JOIN other.runs AS asked ON asked.id = reply.run
     LEFT JOIN main.runs AS run ON run.folder = asked.folder
-    """,
-)
+    WHERE reply.digest > ? AND reply.digest <= ?
+    ORDER BY reply.digest
+"""
+_NEXT = "SELECT max(digest) FROM (SELECT digest FROM other.responses WHERE digest > ? ORDER BY digest LIMIT ?)"
+_BATCH = 1_000
+"""Replies copied at once: runs that use the target wait no longer than that takes."""
 
 
 def merge_stores(sources: Iterable[Path], target: Path) -> int:
-    """Copy what the target lacks from each source, in one transaction a source; returns the number of replies that
-    were added. Of a request that several stores have answered, the reply of the first counts. Raises StorageError."""
+    """Copy what the target lacks from each source, in short transactions; returns the number of replies that were
+    added. Killed and started again, it copies the rest. Of a request that several stores have answered, the reply of
+    the first counts. Raises StorageError."""
     connection = connect(target)
     try:
         added = 0
@@ -47,10 +53,9 @@ def merge_stores(sources: Iterable[Path], target: Path) -> int:
                 connection.execute("ATTACH DATABASE ? AS other", (str(source),))
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _STATEMENTS:
-                    before = connection.total_changes
                     connection.execute(statement)
-                added += connection.total_changes - before
                 connection.execute("COMMIT")
+                added += _copy_replies(connection)
                 connection.execute("DETACH DATABASE other")
             except sqlite3.Error as error:
                 raise StorageError(
@@ -62,3 +67,12 @@ def merge_stores(sources: Iterable[Path], target: Path) -> int:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         connection.close()
+
+
+def _copy_replies(connection: sqlite3.Connection) -> int:
+    """Copy the replies in the order of their keys; returns how many the target lacked. Raises sqlite3.Error."""
+    before, last = connection.total_changes, b""
+    while (end := connection.execute(_NEXT, (last, _BATCH)).fetchone()[0]) is not None:
+        connection.execute(_REPLIES, (last, end))
+        last = end
+    return connection.total_changes - before

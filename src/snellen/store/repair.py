@@ -205,7 +205,8 @@ def _readable_rows(
     limits = (_key(low), b"\xff" * 33 if high == _KEYS else _key(high))
     try:
         for row in source.execute(within, limits):
-            first = _number(row[0], first - 1) + 1
+            # A damaged key may be any number: the search stays within its range.
+            first = min(high, max(first, _number(row[0], first - 1) + 1))
             yield row
         return
     except sqlite3.DatabaseError:
@@ -215,7 +216,7 @@ def _readable_rows(
             number = _number(row[0], last)
             if number < first:
                 return
-            last = number
+            last = min(last, number)
             yield row
     if last - first > min_range:
         middle = (first + last) // 2

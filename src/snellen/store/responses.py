@@ -14,20 +14,27 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import structs
 
-from snellen.core.errors import StorageError
+from snellen.core.errors import StorageError, storage_errors
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Failure, Output
 
+if TYPE_CHECKING:
+    from snellen.store.checkpoints import Checkpointer
+
 STORE_FILE = "store.sqlite"
 """Name of the store in the folder of the runs that share it."""
+ASKED_FILE = "asked.bin"
+"""In the folder of a run while it goes on: the digests of the requests that its latest start has sent."""
+DIGEST_BYTES = 32
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -128,6 +135,14 @@ BRIEF = 0.02
 _ROOM = 1 << 15
 """Bytes of a few short replies: the free space that a run requires at its start."""
 _COMPRESS_ABOVE = 512
+_CHECKPOINT_COMMITS = 1_000
+"""Replies after which the log is copied back into the file."""
+_MAX_LOG_PAGES = 40_000
+"""Pages of the log (160 MB) at which a commit copies it back itself, if the thread does not come to it."""
+_KEPT_LOG_BYTES = 64_000_000
+"""What the log is cut to once it was copied back: a long reader makes it grow."""
+_LOOKED_AT = 50_000
+"""Replies that are looked at where a few of a model are wanted. Keys are hashes, so the first are a random sample."""
 _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Output] = msgspec.json.Decoder(Output).decode
 
@@ -159,6 +174,10 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         self._connect(path if self._is_made else None)
         self._models: dict[str, int] = {}
         self._run: int | None = None
+        self._list: int | None = None
+        """The file `ASKED_FILE` of the run, open for appending."""
+        self._commits = 0
+        self._checkpointer: Checkpointer | None = None
         self.unreadable: set[bytes] = set()
         """Requests whose stored output was damaged when it was looked up."""
         self._unreadable_media: set[str] = set()
@@ -170,6 +189,10 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         self._busy_timeout = WAIT
 
     def close(self) -> None:
+        if self._checkpointer is not None:
+            self._checkpointer.close()
+            self._checkpointer = None
+        self._close_list()
         self._connection.close()
 
     def __exit__(self, *_: object) -> None:
@@ -189,8 +212,9 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
             self._models[digest] = row.fetchone()[0]
         return self._models[digest]
 
-    def set_run_folder(self, folder: Path) -> None:
-        """Set the run folder that is recorded with the replies stored from now on.
+    def set_run_folder(self, folder: Path, *, with_list: bool = False) -> None:
+        """Set the run folder that is recorded with the replies stored from now on; `with_list` lists them there, so
+        that they can be found if this process is killed.
 
         Raises StorageError if the disk is full: replies could not be stored, and would be paid for
         in vain.
@@ -199,6 +223,16 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         name = str(folder.absolute())
         self._write("INSERT OR IGNORE INTO runs (folder) VALUES (?)", (name,))
         self._run = self._read("SELECT id FROM runs WHERE folder = ?", name)[0]
+        self._close_list()
+        if with_list and self.path is not None:
+            with storage_errors("write to", folder):
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | getattr(os, "O_BINARY", 0)
+                self._list = os.open(folder / ASKED_FILE, flags, 0o644)
+
+    def _close_list(self) -> None:
+        if self._list is not None:
+            os.close(self._list)
+            self._list = None
 
     def _check_room(self) -> None:
         """Raises StorageError if the disk is full, tested by a file beside the store: SQLite would
@@ -228,25 +262,36 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
 
     def outputs_since(self, folder: Path, identity: Identity, since: float) -> list[Output]:
         """The replies of a model that a run stored since a time (seconds since 1970), without the
-        bytes of drawn images. Reads the entire store."""
+        bytes of drawn images. Without the list that a run makes of them (`set_run_folder`), as versions before
+        that left none, the entire store is read."""
         statement = (
             "SELECT digest, packed, output, checksum FROM responses "
             "WHERE run = (SELECT id FROM runs WHERE folder = ?) "
             "AND model = (SELECT id FROM models WHERE digest = ?) AND stored_at >= ?"
         )
         values = (str(folder.absolute()), identity.digest(), since)
-        outputs = (decode_output(*row) for row in self._connection.execute(statement, values))
+        try:
+            listed = (folder / ASKED_FILE).read_bytes()
+        except OSError:
+            rows: Iterable[Any] = self._connection.execute(statement, values)
+        else:
+            digests = sorted({listed[at : at + DIGEST_BYTES] for at in range(0, len(listed), DIGEST_BYTES)})
+            one = f"{statement} AND digest = ?"
+            rows = chain.from_iterable(self._connection.execute(one, (*values, digest)) for digest in digests)
+        outputs = (decode_output(*row) for row in rows)
         return [output for output in outputs if output is not None]
 
     def has_replies_of(self, identity: Identity) -> bool:
-        """Whether the store has any reply of this model."""
-        statement = "SELECT 1 FROM responses WHERE model = (SELECT id FROM models WHERE digest = ?) LIMIT 1"
-        return self._read(statement, identity.digest()) is not None
+        """Whether the store has replies of this model; of a large store a random part is looked at."""
+        number = self._read("SELECT id FROM models WHERE digest = ?", identity.digest())
+        statement = f"SELECT 1 FROM (SELECT model FROM responses LIMIT {_LOOKED_AT}) WHERE model = ? LIMIT 1"
+        return number is not None and self._read(statement, number[0]) is not None
 
     def sample_outputs(self, identity: Identity, limit: int) -> list[Output]:
-        """Up to `limit` replies of a model, without the bytes of drawn images, for averages."""
+        """Up to `limit` replies of a model, without the bytes of drawn images, for averages; of a large store a
+        random part is looked at."""
         statement = (
-            "SELECT digest, packed, output, checksum FROM responses WHERE model = "
+            f"SELECT digest, packed, output, checksum FROM (SELECT * FROM responses LIMIT {_LOOKED_AT}) WHERE model = "
             "(SELECT id FROM models WHERE digest = ?) LIMIT ?"
         )
         rows = self._connection.execute(statement, (identity.digest(), limit)).fetchall()
@@ -302,12 +347,26 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
             data = zlib.compress(data, 1)
         # If two processes send the same request at once, the first reply counts.
         other = "REPLACE" if digest in self.unreadable else "IGNORE"
+        if self._list is not None:
+            try:
+                os.write(self._list, digest)
+            except OSError as error:
+                raise StorageError(f"cannot write to {ASKED_FILE} of the run: {error.strerror or error}") from error
         self._write(
             f"INSERT OR {other} INTO responses (digest, model, packed, output, checksum, "
             "stored_at, run) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (digest, model_key, packed, data, checksum(digest, data), time.time(), self._run),
             wait,
         )
+        self._commits += 1
+        if self._commits == _CHECKPOINT_COMMITS and self.path is not None:
+            self._commits = 0
+            if self._checkpointer is None:
+                # A short run does without.
+                from snellen.store.checkpoints import Checkpointer
+
+                self._checkpointer = Checkpointer(self.path)
+            self._checkpointer.request()
 
     def _set_busy_timeout(self, seconds: float) -> None:
         """How long statements wait for another process from now on: it stays, because setting it
@@ -315,7 +374,7 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         self._connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
         self._busy_timeout = seconds
 
-    def _read(self, statement: str, key: bytes | str) -> Any:
+    def _read(self, statement: str, key: bytes | str | int) -> Any:
         """The first row of a query with one parameter, or None."""
         try:
             return self._execute(statement, (key,)).fetchone()
@@ -382,11 +441,15 @@ def connect(path: Path | None) -> sqlite3.Connection:
         # Autocommit: each output is a transaction of its own. WAL without a sync per commit
         # survives the death of the process (not of the machine), which is what resuming requires.
         connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False)
+        if path is not None and not (path.exists() and path.stat().st_size):
+            # A file keeps this from its first page on: its unused pages can be cut off in small steps.
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         # Keys are hashes, so every reply changes another page. The less often the log is copied
         # back, the fewer times the pages of a large store are written.
-        connection.execute("PRAGMA wal_autocheckpoint=4000")
+        connection.execute(f"PRAGMA wal_autocheckpoint={_MAX_LOG_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit={_KEPT_LOG_BYTES}")
         migrate(connection)
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,12 +18,13 @@ from msgspec import Struct
 from snellen.core.errors import StorageError
 from snellen.core.output import Drawn
 from snellen.core.run import RunInfo
+from snellen.store.compaction import cut_unused_pages
 from snellen.store.in_flight import count_live_runs
 from snellen.store.responses import STORE_FILE, connect, decode_output
 from snellen.store.runs import RUN_FILE, open_run
 
-_BATCH = 10_000
-"""Replies deleted at once: runs that use the store wait no longer than that takes."""
+_BATCH = 500
+"""Replies changed at once: runs that use the store wait no longer than that takes."""
 
 
 class _Requests(Struct, frozen=True, gc=False):
@@ -37,6 +38,8 @@ class UnneededReplies(NamedTuple):
     digests: frozenset[bytes]
     runs: tuple[int, ...]
     """Numbers, in the store, of the runs named."""
+    shared: frozenset[bytes] = frozenset()
+    """Replies that these runs had asked for and that others need."""
     reason: str = ""
 
 
@@ -59,7 +62,7 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
     with closing(connect(target)) as connection, _errors(f"the replies of {store} cannot be copied to {target}"):
         connection.execute("ATTACH DATABASE ? AS other", (str(store),))
         numbers = _numbers(connection, store, folders, "other.")
-        _fill_wanted(connection, (_digests_of(connection, folder, numbers.get(folder), "other.") for folder in folders))
+        _fill_wanted(connection, (*map(_recorded, folders), _asked_by(connection, numbers.values(), "other.")))
         connection.execute("CREATE TEMP TABLE renamed (id INTEGER PRIMARY KEY, folder TEXT)")
         named = [(number, str(folders[folder].absolute())) for folder, number in numbers.items()]
         connection.executemany("INSERT INTO renamed VALUES (?, ?)", named)
@@ -108,7 +111,7 @@ def find_unneeded(store: Path, folders: Collection[Path]) -> UnneededReplies:
         numbers = _numbers(connection, store, folders)
         runs = tuple(numbers.values())
         if count_live_runs(connection):
-            return UnneededReplies(store, frozenset(), runs, "a run that goes on uses the store")
+            return UnneededReplies(store, frozenset(), runs, reason="a run that goes on uses the store")
         listed = _folders_by_number(connection, store)
         others: dict[Path, int | None] = {folder: number for number, folder in listed.items() if number not in runs}
         others |= {folder: None for folder in _sibling_runs(store) if folder not in others and folder not in folders}
@@ -118,46 +121,52 @@ def find_unneeded(store: Path, folders: Collection[Path]) -> UnneededReplies:
                 f"{len(gone)} other runs that used the store are no longer where they were, such as {gone[0]}: "
                 f"if they are deleted for good, first: snellen runs {store.parent} --where state=gone --delete"
             )
-            return UnneededReplies(store, frozenset(), runs, reason)
-        needed = {digest for one in folders for digest in _digests_of(connection, one, numbers.get(one))}
+            return UnneededReplies(store, frozenset(), runs, reason=reason)
+        asked = frozenset(_asked_by(connection, runs))
+        needed = {*asked, *(digest for one in folders for digest in _recorded(one))}
         models = _models_of(connection, needed)
-        for folder, number in others.items():
-            if _may_share(connection, folder, models):
-                needed.difference_update(_digests_of(connection, folder, number))
-        return UnneededReplies(store, frozenset(needed), runs)
+        others = {one: number for one, number in others.items() if _may_share(connection, one, models)}
+        for folder in others:
+            needed.difference_update(_recorded(folder))
+        needed.difference_update(_asked_by(connection, [number for number in others.values() if number is not None]))
+        return UnneededReplies(store, frozenset(needed), runs, asked - needed)
 
 
 def delete_replies(found: UnneededReplies) -> int:
-    """Delete replies, in batches, and that the runs used the store; returns their number. The file shrinks if a
-    quarter of it is unused and no other process holds it; drawn pictures stay. Raises StorageError."""
+    """Delete replies, in batches, and that the runs used the store; returns their number. Pages that are left without
+    a reply are cut off the file (`compaction`); drawn pictures stay. Raises StorageError."""
     with closing(connect(found.store)) as connection, _errors(f"cannot delete replies of {found.store}"):
-        digests = [(digest,) for digest in found.digests]
-        before = connection.total_changes
-        for start in range(0, len(digests), _BATCH):
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("DELETE FROM responses WHERE digest = ?", digests[start : start + _BATCH])
-            connection.execute("COMMIT")
-        deleted = connection.total_changes - before
+        deleted = _change(connection, "DELETE FROM responses WHERE digest = ?", found.digests)
         if not found.reason:
+            _change(connection, "UPDATE responses SET run = NULL WHERE digest = ?", found.shared)
             for number in found.runs:
-                connection.execute("UPDATE responses SET run = NULL WHERE run = ?", (number,))
                 connection.execute("DELETE FROM runs WHERE id = ?", (number,))
-        free, pages = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count"))
-        if deleted and 4 * free >= pages:
-            connection.execute("PRAGMA busy_timeout = 200")
-            # Another process may hold it: then the room is used by the next replies.
-            with suppress(sqlite3.OperationalError):
-                connection.execute("VACUUM")
+        cut_unused_pages(connection)
         return deleted
 
 
-def _digests_of(connection: sqlite3.Connection, folder: Path, number: int | None, schema: str = "") -> Iterator[bytes]:
-    """The digests of the replies that a run needs; `number` is its own in the store."""
+def _change(connection: sqlite3.Connection, statement: str, digests: Collection[bytes]) -> int:
+    """Execute a statement for each reply, in batches and in the order of the file; returns the number of changes."""
+    before, rows = connection.total_changes, [(digest,) for digest in sorted(digests)]
+    for start in range(0, len(rows), _BATCH):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(statement, rows[start : start + _BATCH])
+        connection.execute("COMMIT")
+    return connection.total_changes - before
+
+
+def _recorded(folder: Path) -> Iterator[bytes]:
+    """The digests of the replies that a run has recorded."""
     if _has_run(folder):
         for line in open_run(folder).read_as(_Requests):
             yield from map(bytes.fromhex, line.requests)
-    if number is not None:
-        rows = connection.execute(f"SELECT digest FROM {schema}responses WHERE run = ?", (number,))
+
+
+def _asked_by(connection: sqlite3.Connection, numbers: Collection[int], schema: str = "") -> Iterator[bytes]:
+    """The digests of the replies that runs, by their numbers, had asked for. Reads the entire store once."""
+    if numbers:
+        chosen = ", ".join(map(str, numbers))
+        rows = connection.execute(f"SELECT digest FROM {schema}responses WHERE run IN ({chosen})")
         yield from (digest for (digest,) in rows)
 
 

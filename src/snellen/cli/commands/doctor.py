@@ -43,13 +43,19 @@ class Options(OutputOptions):
     store: str | None = argument("STORE", "check this store.sqlite, row by row", "?")
     repair: bool = option(False, "--repair")
     """Copy the intact rows into a new store; the damaged store is kept next to it."""
+    compact: bool = option(False, "--compact", "make the store smaller, also while runs use it", is_switch=True)
 
 
 def main(options: Options) -> int:
     """Print what works and what does not."""
-    if options.repair and options.store is None:
-        raise UsageError(f"--repair mends a store: name it, e.g. {DEFAULT_STORE}")
-    if options.store is not None:
+    for flag, asked in (("--repair mends", options.repair), ("--compact shrinks", options.compact)):
+        if asked and options.store is None:
+            raise UsageError(f"{flag} a store: name it, e.g. {DEFAULT_STORE}")
+    if options.repair and options.compact:
+        raise UsageError("--repair and --compact: give one of them; a repaired store is compact")
+    if options.store is not None and options.compact:
+        findings = [compact_store(Path(options.store))]
+    elif options.store is not None:
         findings = list(examine_store(Path(options.store), repair=options.repair))
     else:
         findings = list(examine(Settings.from_environment()))
@@ -108,6 +114,15 @@ def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
         yield HealthCheck("ok", "repaired", detail)
     elif not status.is_sound:
         yield HealthCheck("optional", "repair", f"snellen doctor {path} --repair")
+
+
+def compact_store(path: Path) -> HealthCheck:
+    """Make a store smaller; how small it became."""
+    from snellen.report.format import size
+    from snellen.store.compaction import compact
+
+    done = compact(path)
+    return HealthCheck("ok", "compacted", f"{path}, {size(done.before)} before, {size(done.after)} now")
 
 
 def count_with_noun(count: int, name: str) -> str:

@@ -38,7 +38,7 @@ from snellen.engine.loop.plan import RunPlan, build_flow, build_once, images_rea
 from snellen.engine.loop.probe import Probe, open_probe
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import ASKED_FILE, ResponseStore
 from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run, run_folder_name
 
 
@@ -86,7 +86,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         state.write_info("running")
         try:
             if pending:
-                store.set_run_folder(folder)
+                store.set_run_folder(folder, with_list=True)
                 state.print_forecast()
                 _drive(plan, samples, store, state)
                 state.print_forecast(has_paused=state.is_waiting)
@@ -428,6 +428,8 @@ class RunState:
         self._saved = sum([record.saved for record in records])
         self._extra_remarks = tuple(_remarks_on(self.plan, records, RunFolder(self.writer.path)))
         self.write_info(status)
+        # All that was spent is in run.json now.
+        (self.writer.path / ASKED_FILE).unlink(missing_ok=True)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:
             summary = self.stop_monitor.annotate(summary)

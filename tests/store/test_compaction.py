@@ -1,0 +1,221 @@
+"""Stores that shrink while they are used, and processes that are killed meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from snellen.cli.main import main
+from snellen.core.errors import UsageError
+from snellen.core.model import Identity
+from snellen.core.output import Generated
+from snellen.store import responses
+from snellen.store.compaction import compact
+from snellen.store.in_flight import InFlightRequests
+from snellen.store.merging import merge_stores
+from snellen.store.repair import check
+from snellen.store.responses import ASKED_FILE, BRIEF, MIGRATIONS, ResponseStore, StoreBusy
+
+MODEL = Identity("test", "model")
+COUNT = 6_000
+
+
+def key(number: int) -> bytes:
+    return hashlib.sha256(b"%d" % number).digest()
+
+
+def reply(number: int) -> Generated:
+    return Generated(f"The answer is {number}. " + "Because. " * (number % 40))
+
+
+def rows(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as base:
+        return base.execute("SELECT * FROM responses ORDER BY digest").fetchall()
+
+
+def fill(path: Path, count: int = COUNT, start: int = 0) -> Path:
+    with ResponseStore(path) as store:
+        number = store.model_key(MODEL)
+        store._execute("BEGIN")
+        for at in range(start, start + count):
+            store.put(key(at), reply(at), number)
+        store._execute("COMMIT")
+    return path
+
+
+def delete_some(path: Path, of: int = 3) -> None:
+    """Two of three replies, at random places."""
+    with closing(sqlite3.connect(path)) as base, base:
+        keys = [(key(at),) for at in range(COUNT) if at % of]
+        base.executemany("DELETE FROM responses WHERE digest = ?", keys)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return fill(tmp_path / "store.sqlite")
+
+
+def test_a_store_shrinks_to_what_it_holds(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    full = path.stat().st_size
+    delete_some(path)
+    left = rows(path)
+    assert main(["doctor", str(path), "--compact"]) == 0
+    assert "compacted" in capsys.readouterr().out
+    assert rows(path) == left
+    assert check(path).is_sound
+    assert path.stat().st_size < 0.4 * full
+
+
+def test_a_store_of_an_older_version_is_rewritten_once(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as base:
+        for step in MIGRATIONS[:2]:
+            base.executescript(step)
+        base.execute("PRAGMA user_version = 2")
+    fill(path)
+    delete_some(path)
+    left = rows(path)
+    user = InFlightRequests(path)
+    user.enter()
+    with pytest.raises(UsageError, match="an older version made"):
+        compact(path)
+    user.leave()
+    done = compact(path)
+    assert done.after < done.before / 2
+    assert rows(path) == left
+    with closing(sqlite3.connect(path)) as base:
+        assert base.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+    fill(path, 500, COUNT)
+    user = InFlightRequests(path)
+    user.enter()
+    compact(path)
+    user.leave()
+    assert len(rows(path)) == len(left) + 500
+
+
+def test_a_run_goes_on_while_the_store_is_compacted(path: Path) -> None:
+    delete_some(path)
+    user = InFlightRequests(path)
+    user.enter()
+    compacting = threading.Thread(target=compact, args=[path])
+    stored = 0
+    with ResponseStore(path) as store:
+        number = store.model_key(MODEL)
+        compacting.start()
+        while compacting.is_alive():
+            try:
+                store.put(key(COUNT + stored), reply(stored), number, wait=BRIEF)
+            except StoreBusy:
+                time.sleep(0.01)
+            else:
+                stored += 1
+        compacting.join()
+        assert stored > 20
+        assert all(store.get(key(COUNT + at)) == reply(at) for at in range(stored))
+    user.leave()
+    assert len(rows(path)) == COUNT // 3 + stored
+
+
+@pytest.mark.attack("a compaction is killed at any time", "no reply is lost, and the next one goes on")
+def test_a_killed_compaction_loses_nothing(path: Path) -> None:
+    delete_some(path)
+    left = rows(path)
+    draw = random.Random(5)
+    code = (
+        "import sys; from pathlib import Path; from snellen.store.compaction import compact; "
+        "print('begun', flush=True); compact(Path(sys.argv[1])); print('done', flush=True)"
+    )
+    killed = 0
+    for _ in range(6):
+        process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(draw.uniform(0.0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        killed += process.stdout.read() == ""
+        process.wait()
+        process.stdout.close()
+        assert rows(path) == left
+    assert killed
+    compact(path)
+    assert rows(path) == left
+    assert check(path).is_sound
+
+
+def test_the_log_is_copied_back_beside_the_writer(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with ResponseStore(path) as store:
+        number = store.model_key(MODEL)
+        for at in range(2 * responses._CHECKPOINT_COMMITS):
+            store.put(key(at), reply(at), number)
+        assert store._checkpointer is not None
+        end = time.monotonic() + 20
+        # With the writer alone the file stays empty until the log has 40,000 pages.
+        while path.stat().st_size < 100_000 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert path.stat().st_size > 100_000
+    assert len(rows(path)) == 2 * responses._CHECKPOINT_COMMITS
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_a_killed_run_asked_is_found(tmp_path: Path, listed: bool) -> None:
+    """With its list by look-ups; without one, as older versions left it, by reading the store."""
+    path, folder = fill(tmp_path / "store.sqlite", 50), tmp_path / "run"
+    folder.mkdir()
+    with ResponseStore(path) as store:
+        number, other = store.model_key(MODEL), store.model_key(Identity("test", "other"))
+        store.set_run_folder(folder, with_list=True)
+        for at in range(100, 110):
+            store.put(key(at), reply(at), number)
+        store.put(key(7), reply(7), number)  # another run had it
+        store.put(key(110), reply(110), other)
+    assert (folder / ASKED_FILE).stat().st_size == 12 * 32
+    if listed:
+        with (folder / ASKED_FILE).open("ab") as file:
+            file.write(key(111)[:9])  # torn by the kill
+    else:
+        (folder / ASKED_FILE).unlink()
+    with ResponseStore(path) as store:
+        found = store.outputs_since(folder, MODEL, 0.0)
+        assert sorted(map(str, found)) == sorted(str(reply(at)) for at in range(100, 110))
+        assert store.outputs_since(folder, MODEL, time.time() + 60) == []
+
+
+def test_a_few_replies_of_a_model_are_found_without_reading_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responses, "_LOOKED_AT", 1_000)
+    statements: list[str] = []
+    with ResponseStore(path) as store:
+        store.model_key(Identity("test", "new"))
+        store._connection.set_trace_callback(statements.append)
+        assert store.has_replies_of(MODEL)
+        assert not store.has_replies_of(Identity("test", "new"))
+        assert not store.has_replies_of(Identity("test", "unknown"))
+        assert len(store.sample_outputs(MODEL, 30)) == 30
+    assert statements
+    assert all("LIMIT" in one or "FROM models" in one for one in statements)
+
+
+def test_a_merge_that_was_killed_copies_the_rest(path: Path, tmp_path: Path) -> None:
+    source = fill(tmp_path / "shard.sqlite", 3_000, COUNT - 500)
+    code = "import sys; from pathlib import Path; from snellen.store.merging import merge_stores as m; "
+    code += "print('begun', flush=True); m([Path(sys.argv[1])], Path(sys.argv[2]))"
+    process = subprocess.Popen([sys.executable, "-c", code, str(source), str(path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.02)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    before = len(rows(path))
+    assert merge_stores([source], path) == COUNT + 2_500 - before
+    assert [row[0] for row in rows(path)] == sorted(key(at) for at in range(COUNT + 2_500))
