@@ -129,10 +129,10 @@ class ModelClient:
         except BaseException as error:  # noqa: BLE001 - foreign code: its failure is data
             return failure_from_error(error)
 
-    async def reserve(self, reservations: BudgetReservations, request: Request) -> float:
+    async def reserve(self, reservations: BudgetReservations, request: Request, is_sent: bool) -> float:
         """Reserve the most that a request may cost; returns the amount to release. Waits while it
-        does not fit into what is left. Raises RunAborted if it never will."""
-        return await reservations.reserve(request, self._bound, self.price)
+        does not fit into what is left, unless it was sent before. Raises RunAborted if it never will."""
+        return await reservations.reserve(request, self._bound, self.price, is_sent)
 
     def add_output(self, request: Request, output: Output) -> None:
         """Count the output of a request that was sent; abort the run if a limit is reached."""
@@ -301,7 +301,8 @@ class RequestBroker:
                 output: Output = checked
             else:
                 if reservations is not None:
-                    reserved = await client.reserve(reservations, checked)
+                    is_sent = self.waves is not None and self.waves.holds(client, digest)
+                    reserved = await client.reserve(reservations, checked, is_sent)
                 if self.waves is None:
                     output = await client.answer(checked)
                 else:
