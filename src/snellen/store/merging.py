@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from snellen.core.errors import StorageError
+from snellen.store.batches import COPY
 from snellen.store.responses import connect
 
 _STATEMENTS = (
@@ -14,14 +15,7 @@ _STATEMENTS = (
     "INSERT OR IGNORE INTO main.runs (folder) SELECT folder FROM other.runs",
     "INSERT OR IGNORE INTO main.media (digest, data) SELECT digest, data FROM other.media",
     # Rows are numbered by each store for itself: a model or run is found by what it is.
-    """
-    INSERT OR IGNORE INTO main.batches
-    SELECT name, account, model.id, place, owner, prepared, created, requests
-    FROM other.batches AS batch
-    JOIN other.models AS theirs ON theirs.id = batch.model
-    JOIN main.models AS model ON model.digest = theirs.digest
-    """,
-    "INSERT OR IGNORE INTO main.batch_requests SELECT digest, batch, facts FROM other.batch_requests",
+    *COPY,
     """
     INSERT OR IGNORE INTO main.responses (digest, model, packed, output, checksum, stored_at, run)
     SELECT reply.digest, model.id, reply.packed, reply.output, reply.checksum, reply.stored_at, run.id

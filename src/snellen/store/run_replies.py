@@ -1,4 +1,5 @@
-"""The replies that runs need of the store beside them: copied to another store, or deleted.
+"""The replies that runs need of the store beside them: copied to another store, or deleted. Batches that wait for
+the models of the runs are copied too.
 
 A run needs the replies to the requests in its `samples.jsonl` and `failures.jsonl`, whoever had asked
 for them, and those that it had asked for before it was killed.
@@ -18,6 +19,7 @@ from msgspec import Struct
 from snellen.core.errors import StorageError
 from snellen.core.output import Drawn
 from snellen.core.run import RunInfo
+from snellen.store.batches import COPY as COPY_BATCHES
 from snellen.store.in_flight import count_live_runs
 from snellen.store.responses import STORE_FILE, connect, decode_output
 from snellen.store.runs import RUN_FILE, open_run
@@ -63,6 +65,9 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
         connection.execute("CREATE TEMP TABLE renamed (id INTEGER PRIMARY KEY, folder TEXT)")
         named = [(number, str(folders[folder].absolute())) for folder, number in numbers.items()]
         connection.executemany("INSERT INTO renamed VALUES (?, ?)", named)
+        connection.execute("CREATE TEMP TABLE asked (digest TEXT PRIMARY KEY)")
+        asked = {digest for folder in folders if _has_run(folder) for digest in _asked_models(open_run(folder).info)}
+        connection.executemany("INSERT INTO asked VALUES (?)", [(digest,) for digest in asked])
         connection.execute("BEGIN IMMEDIATE")
         for statement in _COPY:
             before = connection.total_changes
@@ -75,6 +80,9 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
 
 
 _COPY = (
+    "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models "
+    "WHERE digest IN asked AND id IN (SELECT model FROM other.batches)",
+    *COPY_BATCHES,
     "INSERT OR IGNORE INTO main.runs (folder) SELECT folder FROM renamed",
     "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models WHERE id IN "
     "(SELECT model FROM other.responses JOIN wanted USING (digest))",
@@ -208,9 +216,14 @@ def _models_of(connection: sqlite3.Connection, digests: Iterable[bytes]) -> set[
 def _may_share(connection: sqlite3.Connection, folder: Path, models: set[str]) -> bool:
     """Whether a run may need replies of these models: it asked one of them, or what it asked is not certain."""
     info: RunInfo = open_run(folder).info
-    asked = [identity.digest() for identity in (info.config.identity, *info.config.roles.values())]
+    asked = _asked_models(info)
     known = connection.execute("SELECT count(*) FROM models WHERE digest = ?", (asked[0],)).fetchone()[0]
     return not known or not models.isdisjoint(asked)
+
+
+def _asked_models(info: RunInfo) -> list[str]:
+    """The digests of a run's models, the main one first."""
+    return [identity.digest() for identity in (info.config.identity, *info.config.roles.values())]
 
 
 @contextmanager
