@@ -23,7 +23,7 @@ from snellen.core.request import MAIN as MAIN
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
 from snellen.data.media.sources import StoredCell
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
-from snellen.engine.limits.pacing import ConcurrencyWindow
+from snellen.engine.limits.pacing import INITIAL_WINDOW, ConcurrencyWindow
 from snellen.engine.limits.reservation import BudgetReservations, UsageBound
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
@@ -369,7 +369,8 @@ class RequestBroker:
         return replace(request, media={**request.media, **sources}) if sources else request
 
     def _window_for(self, model: RemoteModel) -> ConcurrencyWindow:
-        window = self._windows.setdefault(model.account, ConcurrencyWindow(model.concurrency))
+        fresh = ConcurrencyWindow(model.concurrency, INITIAL_WINDOW * model.servers)
+        window = self._windows.setdefault(model.account, fresh)
         window.restrict(model.concurrency)
         return window
 
