@@ -375,7 +375,7 @@ def test_a_batch_that_is_gone_says_how_to_ask_what_is_missing(runs: Runs) -> Non
     leave_a_batch(runs)
     runs.server.batches.clear()
     folder = runs.run("openai")
-    assert "if the provider no longer has batch_1, leave out batch=yes" in folder.info.stopped
+    assert "if batch_1 is gone, leave out batch=yes" in folder.info.stopped
     folder = runs.run_model(open_model(model_at(runs.server, "openai", "sampling=yes")), Variant())
     assert set(outcomes(folder).values()) == {"answered"}
     assert runs.server.live == COUNT

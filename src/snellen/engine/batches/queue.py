@@ -159,9 +159,7 @@ class BatchQueue:
         left = self.waiting()
         kept = f"; {left}, and the same command takes them" if left else ""
         if pending is not None and error.kind == "request":
-            kept += (
-                f"; if the provider no longer has {pending.place}, leave out batch=yes: what is missing is asked at once"
-            )
+            kept += f"; if {pending.place} is gone, leave out batch=yes: what is missing is asked at once"
         return f"{self._name}: {error}{kept}"
 
     def holds(self, digest: bytes) -> bool:
