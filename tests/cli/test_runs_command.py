@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import sqlite3
 import tarfile
 import time
 from pathlib import Path
 
 import pytest
+from standin_server import running
 
 import snellen
 from snellen.cli.main import main
@@ -216,3 +218,45 @@ def test_the_catalogue_has_a_plain_row_for_each_run(tmp_path, monkeypatch, capsy
         rows = catalog.execute("SELECT path, benchmark, score, n, status FROM runs").fetchall()
     catalog.close()
     assert rows == [(str(run.path.resolve()), "eyechart", run.score, run.n, "complete")]
+
+
+def test_what_merged_shards_cost_counts_once(tmp_path, capsys):
+    with running() as server:
+        for shard in ("1/2", "2/2"):
+            model, data = f"{server.url}#tiny", str(tmp_path / "q.csv")
+            (tmp_path / "q.csv").write_text("question,A,B,answer\n" + "Is it?,yes,no,A\nIs it so?,yes,no,A\n" * 3)
+            assert main(["run", "-m", model, "-b", data, "--out", str(tmp_path), "--no-html", "--shard", shard]) == 0
+    capsys.readouterr()
+    assert main(["runs", str(tmp_path)]) == 0
+    apart = capsys.readouterr().out.splitlines()[-1]
+    assert main(["merge", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["runs", str(tmp_path)]) == 0
+    joined = capsys.readouterr().out.splitlines()[-1]
+    assert "2 runs: " in apart
+    assert "3 runs (of which 2 merged shards in what others cost): " in joined
+    tokens = [line.split(": ")[1].split(",")[0] for line in (apart, joined)]
+    assert tokens[0] == tokens[1] != "0 tokens"
+
+
+def test_links_are_listed_once_and_never_deleted(tmp_path, capsys):
+    run = evaluate(tmp_path / "a", 6)
+    (tmp_path / "b").mkdir()
+    link = tmp_path / "b" / "link"
+    link.symlink_to(run.path)
+    assert main(["runs", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "1 run: " in capsys.readouterr().out
+    assert main(["runs", str(tmp_path / "b"), "--where", "run=*", "--delete", "yes"]) == 0
+    assert "1 of these runs are links" in capsys.readouterr().err
+    assert link.is_symlink()
+    assert content(run.path)
+    assert main(["runs", str(tmp_path / "b"), "--where", "run=*", "--out", str(tmp_path / "c")]) == 0
+    assert replies(tmp_path / "c") == 6
+
+
+def test_what_a_kill_left_of_a_run_is_none(tmp_path, capsys):
+    run = evaluate(tmp_path, 4)
+    for name in (f".deleted-{run.name}", f".{run.name}.part"):
+        shutil.copytree(run.path, tmp_path / name)
+    assert len(snellen.open_runs(str(tmp_path))) == 1
+    assert len(listed(capsys, str(tmp_path))) == 1

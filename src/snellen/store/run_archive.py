@@ -17,7 +17,7 @@ from snellen.settings import Settings
 from snellen.store.responses import STORE_FILE
 from snellen.store.run_catalog_file import file_state
 from snellen.store.run_replies import copy_replies, group_by_store
-from snellen.store.runs import LOCK_FILE, RUN_FILE
+from snellen.store.runs import LOCK_FILE, RUN_FILE, RUN_FILES
 
 ENDINGS = (".tar.gz", ".tgz")
 CACHE_FOLDER = "archives"
@@ -105,7 +105,7 @@ def _extract(file: Path, folder: Path) -> None:
             archive.extractall(folder, filter="data")
     except (tarfile.TarError, EOFError, gzip.BadGzipFile) as error:
         raise DataError(f"{file} is no archive of runs, or is damaged: {error}") from error
-    if not any(folder.glob(f"*/{RUN_FILE}")):
+    if not any(folder.glob(RUN_FILES)):
         raise DataError(f"{file} holds no run: expected folders with a {RUN_FILE}, as `snellen runs -o` writes them")
 
 

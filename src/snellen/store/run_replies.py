@@ -22,7 +22,7 @@ from snellen.core.run import RunInfo
 from snellen.store.batches import COPY as COPY_BATCHES
 from snellen.store.in_flight import count_live_runs
 from snellen.store.responses import STORE_FILE, connect, decode_output
-from snellen.store.runs import RUN_FILE, open_run
+from snellen.store.runs import RUN_FILE, RUN_FILES, open_run
 
 _BATCH = 10_000
 """Replies deleted at once: runs that use the store wait no longer than that takes."""
@@ -193,7 +193,7 @@ def _numbers(connection: sqlite3.Connection, store: Path, folders: Iterable[Path
 
 
 def _sibling_runs(store: Path) -> list[Path]:
-    return [file.parent.resolve() for file in store.parent.glob(f"*/{RUN_FILE}")]
+    return [file.parent.resolve() for file in store.parent.glob(RUN_FILES)]
 
 
 def _has_run(folder: Path) -> bool:

@@ -145,7 +145,7 @@ def find_runs(path: Path | str) -> list[RunFolder]:
     path = Path(path)
     if _is_run(path):
         return [open_run(path)]
-    folders = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
+    folders = sorted(child.parent for child in path.glob(RUN_FILES))
     if not path.exists():
         raise UsageError(f"no run in {path}: {missing_file(path, 'file or folder')}")
     if not folders:
@@ -180,7 +180,7 @@ def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
 
 def holds_run(path: Path) -> bool:
     """Whether a folder is a run or a folder of runs."""
-    return _is_run(path) or any(path.glob(f"*/{RUN_FILE}"))
+    return _is_run(path) or any(path.glob(RUN_FILES))
 
 
 def _is_run(path: Path) -> bool:
@@ -485,3 +485,7 @@ def end_of_last_line(descriptor: int, block: int = 1 << 16) -> int:
             return start + newline + 1
         end = start
     return 0
+
+
+RUN_FILES = f"[!.]*/{RUN_FILE}"
+"""Where the runs of a folder are: those being copied or deleted have names with a dot in front."""
