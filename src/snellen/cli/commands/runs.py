@@ -200,7 +200,7 @@ def _totals(listed: Sequence[StoredRun]) -> str:
         fmt.duration(sum(run.row.seconds for run in runs)),
         fmt.size(sum(run.row.size for run in distinct.values())),
     ]
-    counted = f" (of which {fmt.plural(len(shards), 'merged shard')} in what others cost)" if shards else ""
+    counted = f", of which {len(shards)} are merged shards" if shards else ""
     return f"{fmt.plural(len(distinct), 'run')}{counted}: {', '.join(parts)}"
 
 
