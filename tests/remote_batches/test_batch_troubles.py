@@ -175,11 +175,12 @@ def test_a_fault_of_the_server_asks_nothing_twice(runs: Runs, api: Api, fault: s
     assert bool(runs.server.reached[fault]) == has_file
 
 
+@pytest.mark.parametrize("limit", ["_INLINE_BYTES", "_INLINE_REQUESTS"])
 @pytest.mark.parametrize("fault", ["results cut", "results end early", "upload broken", ""])
-def test_a_large_batch_of_google_is_a_file(runs: Runs, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+def test_a_large_batch_of_google_is_a_file(runs: Runs, monkeypatch: pytest.MonkeyPatch, fault: str, limit: str) -> None:
     from snellen.models.remote.batch_endpoint import google
 
-    monkeypatch.setattr(google, "_INLINE_BYTES", 100)
+    monkeypatch.setattr(google, limit, 1)
     runs.server.faults[fault] = 1
     runs.server.fate = fated(q1="overloaded", q3="expired")
     folder = runs.run("google")
