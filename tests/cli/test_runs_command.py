@@ -258,3 +258,19 @@ def test_what_a_kill_left_of_a_run_is_none(tmp_path, capsys):
         shutil.copytree(run.path, tmp_path / name)
     assert len(snellen.open_runs(str(tmp_path))) == 1
     assert len(listed(capsys, str(tmp_path))) == 1
+
+
+def test_runs_on_a_disk_that_cannot_be_written_to_are_found_copied_and_merged(tmp_path, monkeypatch, capsys):
+    source = tmp_path / "disk" / "shard-1-of-1"
+    run = snellen.evaluate("random", "eyechart", out=tmp_path / "disk", limit=6, html=False, shard="1/1")[0]
+    assert run.path.parent == source
+    before = content(source)
+    # The rights of a file do not hold for root: nothing can be written beside the store all the same.
+    (source / f"{STORE_FILE}-wal").mkdir()
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).startswith(str(source)) and access(path, mode))
+    assert len(listed(capsys, str(source), "--where", "run=*")) == 1
+    assert main(["runs", str(source), "--where", "run=*", "--out", str(tmp_path / "copy")]) == 0
+    assert main(["merge", str(tmp_path / "disk"), "--out", str(tmp_path / "merged")]) == 0
+    assert (replies(tmp_path / "copy"), replies(tmp_path / "merged")) == (6, 6)
+    assert content(source) == before

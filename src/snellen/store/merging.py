@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snellen.core.errors import StorageError
 from snellen.store.batches import COPY
-from snellen.store.responses import connect
+from snellen.store.responses import connect, readable_file
 
 _STATEMENTS = (
     "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models",
@@ -35,10 +35,9 @@ def merge_stores(sources: Iterable[Path], target: Path) -> int:
     try:
         added = 0
         for source in sources:
-            # Brings an older store to the newest schema.
-            connect(source).close()
+            file = readable_file(source)
             try:
-                connection.execute("ATTACH DATABASE ? AS other", (str(source),))
+                connection.execute("ATTACH DATABASE ? AS other", (file,))
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _STATEMENTS:
                     before = connection.total_changes

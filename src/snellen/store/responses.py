@@ -381,7 +381,9 @@ def connect(path: Path | None) -> sqlite3.Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
         # Autocommit: each output is a transaction of its own. WAL without a sync per commit
         # survives the death of the process (not of the machine), which is what resuming requires.
-        connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False)
+        connection = sqlite3.connect(
+            path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False, uri=True
+        )
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         # Keys are hashes, so every reply changes another page. The less often the log is copied
@@ -396,6 +398,15 @@ def connect(path: Path | None) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         raise _damaged_error(path, error) from error
     return connection
+
+
+def readable_file(path: Path) -> str:
+    """What SQLite opens or attaches to read a store: one that may be written to in its newest schema, one on a disk
+    that may not as it is. Raises StorageError."""
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        connect(path).close()
+        return str(path)
+    return f"{path.absolute().as_uri()}?immutable=1"
 
 
 def _can_make(path: Path) -> bool:

@@ -21,7 +21,7 @@ from snellen.core.output import Drawn
 from snellen.core.run import RunInfo
 from snellen.store.batches import COPY as COPY_BATCHES
 from snellen.store.in_flight import count_live_runs
-from snellen.store.responses import STORE_FILE, connect, decode_output
+from snellen.store.responses import STORE_FILE, connect, decode_output, readable_file
 from snellen.store.runs import RUN_FILE, RUN_FILES, open_run
 
 _BATCH = 10_000
@@ -59,7 +59,7 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
     folders; returns the number of replies. Raises StorageError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with closing(connect(target)) as connection, _errors(f"the replies of {store} cannot be copied to {target}"):
-        connection.execute("ATTACH DATABASE ? AS other", (str(store),))
+        connection.execute("ATTACH DATABASE ? AS other", (readable_file(store),))
         numbers = _numbers(connection, store, folders, "other.")
         _fill_wanted(connection, (_digests_of(connection, folder, numbers.get(folder), "other.") for folder in folders))
         connection.execute("CREATE TEMP TABLE renamed (id INTEGER PRIMARY KEY, folder TEXT)")
@@ -228,7 +228,11 @@ def _asked_models(info: RunInfo) -> list[str]:
 
 @contextmanager
 def _reading(store: Path) -> Iterator[sqlite3.Connection]:
-    with closing(connect(store)) as connection, _errors(f"cannot read the response store {store}"):
+    file = readable_file(store)
+    with (
+        _errors(f"cannot read the response store {store}"),
+        closing(sqlite3.connect(file, isolation_level=None, uri=True)) as connection,
+    ):
         yield connection
 
 
