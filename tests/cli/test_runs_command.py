@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import snellen
 from snellen.cli.main import main
+from snellen.core.run import RoleUsage
 from snellen.store.responses import STORE_FILE, ResponseStore
 from snellen.store.runs import RunWriter
 
@@ -274,3 +276,14 @@ def test_runs_on_a_disk_that_cannot_be_written_to_are_found_copied_and_merged(tm
     assert main(["merge", str(tmp_path / "disk"), "--out", str(tmp_path / "merged")]) == 0
     assert (replies(tmp_path / "copy"), replies(tmp_path / "merged")) == (6, 6)
     assert content(source) == before
+
+
+def test_what_all_starts_of_a_run_took_counts_also_after_a_kill(tmp_path, capsys):
+    run = snellen.evaluate(counting, "eyechart", out=tmp_path, limit=6, html=False)[0]
+    two_starts, killed = ({"model": RoleUsage(sent=n, answered=n, usage=snellen.Usage(10 * n, 2 * n))} for n in (9, 11))
+    with RunWriter(run.path) as writer:
+        writer.write_info(structs.replace(run.info, spent=two_starts))
+        assert [row["tokens"] for row in listed(capsys, str(tmp_path))] == [108]
+        writer.record_spending(killed)
+    set_running(run, HOUR_AGO)
+    assert [row["tokens"] for row in listed(capsys, str(tmp_path))] == [132]

@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.run import RoleUsage
 from snellen.engine.limits.spending import Budget
 from snellen.mcp_server.job_queue import JobQueue, JobState, QueuedRun
-from snellen.store.runs import RUN_FILES, open_run
+from snellen.store.runs import RUN_FILES, open_run, recover_spent
 
 if TYPE_CHECKING:
     from snellen.api.results import Results
@@ -223,5 +223,5 @@ def _run_spending(out: Path) -> dict[Path, Mapping[str, RoleUsage]]:
     for file in out.glob(RUN_FILES):
         # One that is damaged does not hide what the others spend.
         with suppress(SnellenError):
-            spending[file.parent] = open_run(file.parent).info.spent
+            spending[file.parent] = recover_spent(file.parent, open_run(file.parent).info.spent)
     return spending

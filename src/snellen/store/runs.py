@@ -191,6 +191,20 @@ def _is_run(path: Path) -> bool:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
+def recover_spent(folder: Path, recorded: Mapping[str, RoleUsage]) -> dict[str, RoleUsage]:
+    """What the run has spent: by `run.json` (`recorded`), or by what a killed start wrote after
+    that. A torn last line is left out."""
+    latest: dict[str, RoleUsage] = {}
+    with suppress(OSError):
+        for line in (folder / SPENT_FILE).read_bytes().splitlines(keepends=True)[-2:]:
+            with suppress(msgspec.DecodeError):
+                latest = _spent_decoder.decode(line) if line.endswith(b"\n") else latest
+    both = {role: (recorded.get(role, RoleUsage()), latest.get(role, RoleUsage())) for role in {**recorded, **latest}}
+    return {
+        role: max(pair, key=lambda role_usage: (role_usage.answered, role_usage.sent)) for role, pair in both.items()
+    }
+
+
 class RunWriter(AbstractContextManager["RunWriter"]):
     """The only writer of a run folder, which it locks. Use it as a context manager.
 
@@ -243,22 +257,6 @@ class RunWriter(AbstractContextManager["RunWriter"]):
     def record_spending(self, spent: dict[str, RoleUsage]) -> None:
         """Append what the run has spent over all starts, so that a kill does not lose it."""
         self._append(SPENT_FILE, _encode(spent))
-
-    def recover_spent(self, recorded: dict[str, RoleUsage]) -> dict[str, RoleUsage]:
-        """What the run has spent: by `run.json` (`recorded`), or by what a killed start wrote after
-        that. A torn last line is left out."""
-        latest: dict[str, RoleUsage] = {}
-        with suppress(OSError):
-            for line in (self.path / SPENT_FILE).read_bytes().splitlines(keepends=True)[-2:]:
-                with suppress(msgspec.DecodeError):
-                    latest = _spent_decoder.decode(line) if line.endswith(b"\n") else latest
-        both = {
-            role: (recorded.get(role, RoleUsage()), latest.get(role, RoleUsage())) for role in {**recorded, **latest}
-        }
-        return {
-            role: max(pair, key=lambda role_usage: (role_usage.answered, role_usage.sent))
-            for role, pair in both.items()
-        }
 
     def append(self, record: Record) -> None:
         """Append a finished sample: one line, one write."""
