@@ -406,7 +406,10 @@ def readable_file(path: Path) -> str:
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         connect(path).close()
         return str(path)
-    return f"{path.absolute().as_uri()}?immutable=1"
+    log = path.with_name(f"{path.name}-wal")
+    # Of a process that was killed: without it the store lacks its last replies.
+    has_log = log.is_file() and log.stat().st_size > 0
+    return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
 
 
 def _can_make(path: Path) -> bool:
