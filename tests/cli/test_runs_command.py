@@ -5,15 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import sqlite3
 import tarfile
 import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import snellen
 from snellen.cli.main import main
+from snellen.core.run import RoleUsage
 from snellen.store.responses import STORE_FILE, ResponseStore
 from snellen.store.runs import RunWriter
 
@@ -216,3 +219,71 @@ def test_the_catalogue_has_a_plain_row_for_each_run(tmp_path, monkeypatch, capsy
         rows = catalog.execute("SELECT path, benchmark, score, n, status FROM runs").fetchall()
     catalog.close()
     assert rows == [(str(run.path.resolve()), "eyechart", run.score, run.n, "complete")]
+
+
+def counting(request: snellen.Generate) -> snellen.Generated:
+    return snellen.Generated(text="A", usage=snellen.Usage(10, 2))
+
+
+def test_what_merged_shards_cost_counts_once(tmp_path, capsys):
+    for shard in ("1/2", "2/2"):
+        snellen.evaluate(counting, "eyechart", out=tmp_path, limit=6, html=False, shard=shard)
+    capsys.readouterr()
+    assert main(["runs", str(tmp_path)]) == 0
+    apart = " ".join(capsys.readouterr().out.split())
+    assert main(["merge", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["runs", str(tmp_path)]) == 0
+    joined = " ".join(capsys.readouterr().out.split())
+    assert "2 runs: 72 tokens" in apart
+    assert "3 runs, of which 2 are merged shards: 72 tokens" in joined
+
+
+def test_links_are_listed_once_and_never_deleted(tmp_path, capsys):
+    run = evaluate(tmp_path / "a", 6)
+    (tmp_path / "b").mkdir()
+    link = tmp_path / "b" / "link"
+    link.symlink_to(run.path)
+    assert main(["runs", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "1 run: " in capsys.readouterr().out
+    assert main(["runs", str(tmp_path / "b"), "--where", "run=*", "--delete", "yes"]) == 0
+    assert "1 of these runs are links" in capsys.readouterr().err
+    assert link.is_symlink()
+    assert content(run.path)
+    assert main(["runs", str(tmp_path / "b"), "--where", "run=*", "--out", str(tmp_path / "c")]) == 0
+    assert replies(tmp_path / "c") == 6
+
+
+def test_what_a_kill_left_of_a_run_is_none(tmp_path, capsys):
+    run = evaluate(tmp_path, 4)
+    for name in (f".deleted-{run.name}", f".{run.name}.part"):
+        shutil.copytree(run.path, tmp_path / name)
+    assert len(snellen.open_runs(str(tmp_path))) == 1
+    assert len(listed(capsys, str(tmp_path))) == 1
+
+
+def test_runs_on_a_disk_that_cannot_be_written_to_are_found_copied_and_merged(tmp_path, monkeypatch, capsys):
+    source = tmp_path / "disk" / "shard-1-of-1"
+    run = snellen.evaluate("random", "eyechart", out=tmp_path / "disk", limit=6, html=False, shard="1/1")[0]
+    assert run.path.parent == source
+    before = content(source)
+    # The rights of a file do not hold for root: nothing can be written beside the store all the same.
+    (source / f"{STORE_FILE}-wal").mkdir()
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).startswith(str(source)) and access(path, mode))
+    assert len(listed(capsys, str(source), "--where", "run=*")) == 1
+    assert main(["runs", str(source), "--where", "run=*", "--out", str(tmp_path / "copy")]) == 0
+    assert main(["merge", str(tmp_path / "disk"), "--out", str(tmp_path / "merged")]) == 0
+    assert (replies(tmp_path / "copy"), replies(tmp_path / "merged")) == (6, 6)
+    assert content(source) == before
+
+
+def test_what_all_starts_of_a_run_took_counts_also_after_a_kill(tmp_path, capsys):
+    run = snellen.evaluate(counting, "eyechart", out=tmp_path, limit=6, html=False)[0]
+    two_starts, killed = ({"model": RoleUsage(sent=n, answered=n, usage=snellen.Usage(10 * n, 2 * n))} for n in (9, 11))
+    with RunWriter(run.path) as writer:
+        writer.write_info(structs.replace(run.info, spent=two_starts))
+        assert [row["tokens"] for row in listed(capsys, str(tmp_path))] == [108]
+        writer.record_spending(killed)
+    set_running(run, HOUR_AGO)
+    assert [row["tokens"] for row in listed(capsys, str(tmp_path))] == [132]

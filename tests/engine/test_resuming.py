@@ -25,7 +25,7 @@ from snellen.data.media.sources import BrokenSource
 from snellen.engine.loop.request_broker import MAIN
 from snellen.engine.loop.run import _has_other_images
 from snellen.report.format import notices
-from snellen.store.runs import ResumeRecord, RunFolder, RunWriter
+from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, recover_spent
 
 SAMPLES = 10
 
@@ -249,11 +249,11 @@ def test_spending_is_recovered_after_a_kill(tmp_path: Path) -> None:
         with (tmp_path / "spent.jsonl").open("a") as file:
             file.write(torn)
         with RunWriter(tmp_path) as writer:
-            assert writer.recover_spent({}) == {MAIN: late}
-            assert writer.recover_spent({MAIN: early, "judge": early}) == {MAIN: late, "judge": early}
+            assert recover_spent(writer.path, {}) == {MAIN: late}
+            assert recover_spent(writer.path, {MAIN: early, "judge": early}) == {MAIN: late, "judge": early}
             # `run.json` was written after the last line.
             later = RoleUsage(sent=10, answered=9)
-            assert writer.recover_spent({MAIN: later}) == {MAIN: later}
+            assert recover_spent(writer.path, {MAIN: later}) == {MAIN: later}
 
 
 def test_a_run_that_ended_leaves_no_note_of_what_was_spent(home: Path) -> None:

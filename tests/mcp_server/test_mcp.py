@@ -21,7 +21,10 @@ from PIL import Image
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
-from snellen.store.runs import RunFolder
+from snellen.engine.limits.spending import Budget
+from snellen.mcp_server.job_queue import JobQueue
+from snellen.mcp_server.run_starter import RunStarter
+from snellen.store.runs import RunFolder, find_runs, open_run
 
 READING = ["compare", "plan", "report", "runs", "samples", "status", "why"]
 
@@ -325,6 +328,29 @@ def test_the_queue_and_the_budget_outlive_a_killed_server(tmp_path: Path) -> Non
         talk(go_on, *flags)
         assert 60 <= server.asked <= 60 + 4 + 2  # those in flight, and a look at the server at each start
         assert asked < 60
+
+
+def test_neither_a_kill_nor_a_damaged_run_makes_the_budget_larger(tmp_path: Path) -> None:
+    data = questions(tmp_path, 40)
+    with CountingServer() as model:
+        evaluate(model, str(data), out=tmp_path, budget="3ktok", html=False)
+        (run,) = find_runs(tmp_path)
+        before = run.info.spent["model"].usage.prompt_tokens
+        assert 2000 < before < 3000
+        (tmp_path / "damaged").mkdir()
+        (tmp_path / "damaged" / "run.json").write_text("{")
+        # The server that had begun the job, and spent this, was killed.
+        queue = JobQueue(tmp_path, "tok")
+        job = queue.submit(model, str(data), None)
+        queue.begin([model], 0.0)
+        starter = RunStarter([tmp_path], tmp_path, [model], Budget.parse("3ktok"))
+        end = time.monotonic() + 60
+        while not queue.job(job.id).is_over:
+            assert time.monotonic() < end, queue.job(job.id)
+            time.sleep(0.05)
+        starter.close()
+        assert queue.job(job.id).spent >= before
+        assert open_run(run.path).info.spent["model"].usage.prompt_tokens <= 3000
 
 
 @pytest.mark.parametrize(

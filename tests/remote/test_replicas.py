@@ -18,11 +18,13 @@ from standin_server import Handler, StandIn, chat_reply, running
 from snellen.cli import main
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated
+from snellen.engine.loop.request_broker import MAIN, RequestBroker
 from snellen.models.naming.registry import open_model
 from snellen.models.remote import replicas
 from snellen.models.remote.http import HttpClient
 from snellen.models.remote.model import ServerModel
 from snellen.models.remote.replicas import ReplicatedClient, ServerReplica
+from snellen.store.responses import ResponseStore
 
 TABLE = "question,A,B,answer\n" + "".join(f"Is {n} a number?,yes,no,A\n" for n in range(40))
 
@@ -111,6 +113,16 @@ def test_requests_go_on_while_one_server_is_lost(servers: list[StandIn], status:
     most_failed = replicas._FAILURES if status == 503 else 0
     assert ends["answered"] >= 60 - most_failed
     assert len(servers[1].asked) <= max(1, most_failed)
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_server_that_wants_another_key_or_model_is_lost(servers: list[StandIn], status: int) -> None:
+    """It fails faster than any other answers."""
+    for server in servers:
+        server.handler = replying_after(0.02)
+    servers[1].handler = failing_with(status)
+    assert ask_many(replicated_spec(servers), 60, 6) == 60
+    assert 1 <= len(servers[1].asked) <= 6
 
 
 def test_a_server_that_comes_back_is_taken_back(servers: list[StandIn], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +220,10 @@ def test_more_servers_take_more_requests_at_once() -> None:
     three = remote_model("http://127.0.0.1:9/v1#tiny:replicas=http://127.0.0.1:8+http://127.0.0.1:7")
     stated = remote_model("http://127.0.0.1:9/v1#tiny:replicas=http://127.0.0.1:8,concurrency=5")
     assert three.concurrency == 3 * one.concurrency
+    store = ResponseStore(None)
+    windows = [RequestBroker({MAIN: model}, store)._windows[model.account] for model in (one, three, stated)]
+    assert [window.size for window in windows] == [8, 24, 5]
+    store.close()
     assert stated.concurrency == 5
     assert one.identity == three.identity
     assert three.address == "127.0.0.1:9, 127.0.0.1:8, 127.0.0.1:7"

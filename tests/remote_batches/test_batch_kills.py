@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 from batch_runs import APIS, Command, Ended, asked, model_at, questions
 from batch_server import Api, BatchServer
+
+from snellen.cli import main
 
 COUNT = 9
 STEPS = {
@@ -133,3 +136,28 @@ def test_fresh_asks_again_and_leaves_what_waits(batches: BatchServer, tmp_path: 
     # The first batch was taken on the way: its replies are stored under their own requests.
     assert asked(tmp_path, model_at(batches, "openai"), data).status == 0
     assert set(batches.asked.values()) == {2}
+
+
+@pytest.mark.parametrize("action", ["moved", "archived", "merged"])
+def test_a_batch_goes_where_its_run_goes(batches: BatchServer, tmp_path: Path, action: str) -> None:
+    data, out, new = questions(tmp_path, COUNT), tmp_path / "out", tmp_path / "new"
+    batches.polls_needed = 10_000
+    shards = ("--shard", "1/1") if action == "merged" else ()
+    first = Command(tmp_path, model_at(batches, "openai"), data, *shards)
+    first.wait_for(lambda: bool(batches.reached["polled"]))
+    first.kill()
+    batches.polls_needed = 1
+    for file in out.glob("*/*"):
+        # Long ago: until then a run that was killed counts as going on.
+        os.utime(file, (1e9, 1e9))
+    if action == "moved":
+        assert main(["runs", str(out), "--where", "run=*", "--out", str(new), "--delete", "yes"]) == 0
+    elif action == "archived":
+        archive = str(tmp_path / "runs.tar.gz")
+        assert main(["runs", str(out), "--where", "run=*", "-o", archive]) == 0
+        assert main(["runs", archive, "--where", "run=*", "--out", str(new)]) == 0
+    else:
+        assert main(["merge", str(out), "--out", str(new)]) == 1
+    ended = asked(tmp_path, model_at(batches, "openai"), data, "--out", str(new))
+    assert ended.status == 0, ended.errors
+    assert set(batches.asked.values()) == {1}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from batch_runs import APIS, KEY, KEYS, model_at, questions
-from batch_server import Api, BatchServer, Fate, Json
+from batch_server import Api, BatchServer, Fate, Json, running_batches
 
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.core.benchmark import Variant
@@ -16,6 +16,7 @@ from snellen.core.model import BatchTerms, Model
 from snellen.core.run import RoleUsage
 from snellen.engine.batches import queue, waves
 from snellen.engine.limits.retrying import RetryPolicy
+from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.request_broker import RequestLimits
 from snellen.engine.loop.run import run
@@ -45,6 +46,7 @@ class Runs:
     def __init__(self, server: BatchServer, folder: Path) -> None:
         self.server, self.folder = server, folder
         self.said: list[str] = []
+        self.budget: Budget | None = None
 
     def run(self, api: Api, count: int = COUNT, terms: Callable[[BatchTerms], BatchTerms] | None = None) -> RunFolder:
         model: Any = open_model(model_at(self.server, api))
@@ -58,7 +60,7 @@ class Runs:
             model_name="tiny",
             benchmark=resolve_benchmark(str(questions(self.folder, count, options)), variant, {}),
             out=self.folder / "out",
-            limits=RequestLimits(retries=QUICK),
+            limits=RequestLimits(retries=QUICK, budget=self.budget),
             warned=self.said.append,
         )
         with ResponseStore(self.folder / "store.sqlite") as store:
@@ -173,11 +175,12 @@ def test_a_fault_of_the_server_asks_nothing_twice(runs: Runs, api: Api, fault: s
     assert bool(runs.server.reached[fault]) == has_file
 
 
+@pytest.mark.parametrize("limit", ["_INLINE_BYTES", "_INLINE_REQUESTS"])
 @pytest.mark.parametrize("fault", ["results cut", "results end early", "upload broken", ""])
-def test_a_large_batch_of_google_is_a_file(runs: Runs, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+def test_a_large_batch_of_google_is_a_file(runs: Runs, monkeypatch: pytest.MonkeyPatch, fault: str, limit: str) -> None:
     from snellen.models.remote.batch_endpoint import google
 
-    monkeypatch.setattr(google, "_INLINE_BYTES", 100)
+    monkeypatch.setattr(google, limit, 1)
     runs.server.faults[fault] = 1
     runs.server.fate = fated(q1="overloaded", q3="expired")
     folder = runs.run("google")
@@ -319,3 +322,61 @@ def test_the_next_start_takes_a_batch_before_it_asks_more(runs: Runs) -> None:
     runs.run("openai", 8)
     assert [len(batch.requests) for batch in runs.server.batches.values()] == [4, 4]
     assert set(asks(runs).values()) == {1}
+
+
+def leave_a_batch(runs: Runs, api: Api = "openai", count: int = COUNT) -> RunFolder:
+    """A run whose key is refused while its batch waits."""
+    server = runs.server
+    looked, seen = server._look, server.reached["polled"]
+    server.polls_needed = 10_000
+
+    def refuse(request: Any, path: str) -> tuple[int, Json]:
+        if server.reached["polled"] >= seen + 2:
+            server.key = "another"
+        return looked(request, path)
+
+    server._look = refuse  # type: ignore[method-assign]
+    folder = runs.run(api, count)
+    assert folder.info.status == "interrupted"
+    server.key, server.polls_needed = KEY, 1
+    server._look = looked  # type: ignore[method-assign]
+    return folder
+
+
+def test_a_budget_does_not_hold_back_what_waits_in_a_batch(runs: Runs) -> None:
+    """The requests of a batch are paid for: that they do not fit into a budget must not ask them again."""
+    leave_a_batch(runs)
+    runs.budget = Budget.parse("1ktok")
+    folder = runs.run("openai")
+    assert set(outcomes(folder).values()) == {"answered"}
+    assert set(asks(runs).values()) == {1}
+    assert (spent(folder).sent, spent(folder).answered) == (COUNT, COUNT)
+    assert runs.budget.spent == 15 * COUNT
+
+
+def test_a_batch_of_another_address_is_not_taken_for_this_one_s(runs: Runs) -> None:
+    """Each server numbers its batches for itself."""
+    leave_a_batch(runs)
+    first, own = runs.server, runs.folder
+    with running_batches() as runs.server:
+        runs.folder = own / "other"
+        runs.folder.mkdir()
+        runs.run("openai", 3)
+        runs.folder = own
+        folder = runs.run("openai")
+    assert folder.info.status == "interrupted"
+    assert f"8 requests wait in batch_1 at openai {first.url}, not at openai" in folder.info.stopped
+    assert runs.left == 1
+    runs.server = first
+    assert set(outcomes(runs.run("openai")).values()) == {"answered"}
+    assert set(asks(runs).values()) == {1}
+
+
+def test_a_batch_that_is_gone_says_how_to_ask_what_is_missing(runs: Runs) -> None:
+    leave_a_batch(runs)
+    runs.server.batches.clear()
+    folder = runs.run("openai")
+    assert "if batch_1 is gone, leave out batch=yes" in folder.info.stopped
+    folder = runs.run_model(open_model(model_at(runs.server, "openai", "sampling=yes")), Variant())
+    assert set(outcomes(folder).values()) == {"answered"}
+    assert runs.server.live == COUNT

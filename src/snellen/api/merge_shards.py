@@ -38,6 +38,7 @@ from snellen.store.runs import (
     LEFT_OUT_FILE,
     REPORT_FILE,
     RUN_FILE,
+    RUN_FILES,
     SAMPLES_FILE,
     RunFolder,
     RunWriter,
@@ -111,7 +112,7 @@ def _group_by_run(shards: Sequence[Path]) -> dict[str, list[RunFolder]]:
     """The shards of each run, by the name of its folder. Raises UsageError."""
     groups: dict[str, list[RunFolder]] = {}
     for shard in shards:
-        for file in sorted(shard.glob(f"*/{RUN_FILE}")):
+        for file in sorted(shard.glob(RUN_FILES)):
             groups.setdefault(file.parent.name, []).append(open_run(file.parent))
     if not groups:
         raise UsageError(f"no shard in {', '.join(map(str, shards))} holds a run yet")

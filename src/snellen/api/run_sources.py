@@ -7,8 +7,6 @@ that whatever works on runs works on it.
 from __future__ import annotations
 
 import csv
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from snellen.api.options import SourceOptions
+from snellen.core.atomic_write import atomic_folder
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError, storage_errors
 from snellen.core.missing_file import missing_file
@@ -178,27 +177,12 @@ def keep_recorded_run(scored: Scored) -> Path:
     content = sha256(encoder.encode((scored.report.run, scored.summary)))
     for record in scored.records:
         content.update(encoder.encode(record))
-    root = Settings.from_environment().cache / CACHE_FOLDER
-    home = root / content.hexdigest()[:24]
+    home = Settings.from_environment().cache / CACHE_FOLDER / content.hexdigest()[:24]
     with storage_errors("write", home):
         if not holds_run(home):
-            root.mkdir(parents=True, exist_ok=True)
-            unfinished = Path(tempfile.mkdtemp(dir=root, prefix="."))
-            try:
+            with atomic_folder(home) as unfinished:
                 write_recorded_run(unfinished, scored.report.run, scored.summary, scored.records)
-                _move_into_place(unfinished, home)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
     return distinct_runs([home])[0].path
-
-
-def _move_into_place(folder: Path, home: Path) -> None:
-    """Rename a folder; another process may have put the same one there first."""
-    try:
-        folder.rename(home)
-    except OSError:
-        if not holds_run(home):
-            raise
 
 
 def is_recorded(run: RunFolder) -> bool:

@@ -28,7 +28,7 @@ from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.extract.llm import EXTRACTOR
 from snellen.scoring.accuracy import FailurePolicy
-from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
+from snellen.store.runs import RUN_FILES, RunFolder, find_runs, open_run
 
 _MEAN_TOLERANCE = 0.05
 """Points by which a headline may differ from the mean of its samples."""
@@ -165,7 +165,7 @@ def _nearby_runs(runs: Sequence[RunFolder]) -> list[RunFolder]:
     runs_by_path: dict[Path, RunFolder] = {}
     parents = dict.fromkeys(path.parent for path in sorted(paths))
     for folder in (path for parent in parents for path in (parent, parent / CROSSED_FOLDER)):
-        for run in find_runs(folder) if any(folder.glob(f"*/{RUN_FILE}")) else ():
+        for run in find_runs(folder) if any(folder.glob(RUN_FILES)) else ():
             config = run.info.config
             fits = (
                 run.info.status == "complete"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -45,6 +47,23 @@ def atomic_file(target: Path, *, sync: bool = False) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(target: Path) -> Iterator[Path]:
+    """Context with a temporary folder beside `target`, renamed to it if the block succeeds, unless another process has
+    put the same folder there first. The folder around it is made. Raises OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(dir=target.parent, prefix="."))
+    try:
+        yield unfinished
+        try:
+            unfinished.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def save(target: Path, content: bytes | str) -> None:

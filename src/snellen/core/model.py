@@ -233,6 +233,8 @@ class RemoteModel(ModelDefaults):
     capabilities: Capabilities
     account: str
     """Whose limits it shares: models of one account are slowed down together."""
+    servers: int = 1
+    """How many servers share the requests to it."""
 
     async def answer(self, request: Request) -> Output:
         """Send the request. Raises ModelError with its kind."""

@@ -156,8 +156,8 @@ class JobQueue:
             (first,) = connection.execute("SELECT before FROM jobs WHERE id = ?", (number,)).fetchone()
             return self._job(connection, number), float(first)
 
-    def end(self, number: int, state: JobState, spent: float, runs: list[str], note: str) -> None:
-        """Write how a job ended; `waiting` if it goes on later."""
+    def write(self, number: int, state: JobState, spent: float, runs: list[str], note: str) -> None:
+        """Write how far a job is; `waiting` if it goes on later."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE jobs SET state = ?, spent = ?, runs = ?, note = ? WHERE id = ?",

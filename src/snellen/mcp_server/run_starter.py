@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from snellen.benchmarks.declaration.registry import expand_suites, is_data_source, split_spec
-from snellen.core.errors import SnellenError, UsageError
+from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.run import RoleUsage
 from snellen.engine.limits.spending import Budget
 from snellen.mcp_server.job_queue import JobQueue, JobState, QueuedRun
-from snellen.store.runs import find_runs
+from snellen.store.runs import RUN_FILES, open_run, recover_spent
 
 if TYPE_CHECKING:
     from snellen.api.results import Results
@@ -121,19 +122,23 @@ class RunStarter:
     def _work(self) -> None:
         """Work on one job after the other, whenever no other process does."""
         while not self._closing.wait(_POLL):
-            if self.queue.has_waiting(self.models) and self.queue.try_to_lock():
-                try:
-                    begun = self.queue.begin(self.models, self._total_spent())
-                    if begun is not None:
-                        self._run(*begun)
-                finally:
-                    # Another server of the folder may have other models.
-                    self.queue.unlock()
+            # A full disk, say: it is tried again.
+            with suppress(StorageError):
+                if self.queue.has_waiting(self.models) and self.queue.try_to_lock():
+                    try:
+                        begun = self.queue.begin(self.models, self._total_spent())
+                        if begun is not None:
+                            self._run(*begun)
+                    finally:
+                        # Another server of the folder may have other models.
+                        self.queue.unlock()
 
     def _run(self, job: QueuedRun, before: float) -> None:
         """Run a job, and write how it ended. `before` is what all runs of the folder had spent."""
         runs, note = list[str](), ""
         state: JobState = "ended"
+        # Of a job that goes on after a kill, what it had spent is no longer left.
+        self._write(job, "running", before)
         try:
             self._refuse_spent_budget()
             results = asyncio.run(self._evaluate(job))
@@ -147,7 +152,10 @@ class RunStarter:
             state, note = "failed", str(error)
         except Exception as error:  # noqa: BLE001 - a defect of a plug-in, say: who follows the job is to read it
             state, note = "failed", f"{type(error).__name__}: {error}"
-        self.queue.end(job.id, state, max(0.0, self._total_spent() - before), runs, note)
+        self._write(job, state, before, runs, note)
+
+    def _write(self, job: QueuedRun, state: JobState, before: float, runs: Sequence[str] = (), note: str = "") -> None:
+        self.queue.write(job.id, state, max(0.0, self._total_spent() - before), list(runs), note)
 
     async def _evaluate(self, job: QueuedRun) -> Results:
         """The results of a job. Raises CancelledError once it is to stop."""
@@ -211,7 +219,9 @@ def plan_json(models: Sequence[str], benchmarks: Sequence[str], folders: Sequenc
 
 
 def _run_spending(out: Path) -> dict[Path, Mapping[str, RoleUsage]]:
-    try:
-        return {run.path: run.info.spent for run in find_runs(out)}
-    except SnellenError:
-        return {}
+    spending: dict[Path, Mapping[str, RoleUsage]] = {}
+    for file in out.glob(RUN_FILES):
+        # One that is damaged does not hide what the others spend.
+        with suppress(SnellenError):
+            spending[file.parent] = recover_spent(file.parent, open_run(file.parent).info.spent)
+    return spending

@@ -25,6 +25,22 @@ _FOREIGN_SECONDS = 3600.0
 """Seconds for which a process of another machine counts as alive after it wrote its row."""
 
 
+COPY = (
+    """
+    INSERT OR IGNORE INTO main.batches
+    SELECT name, account, model.id, place, owner, prepared, created, requests
+    FROM other.batches AS batch
+    JOIN other.models AS theirs ON theirs.id = batch.model
+    JOIN main.models AS model ON model.digest = theirs.digest
+    """,
+    """
+    INSERT OR IGNORE INTO main.batch_requests SELECT digest, batch, facts FROM other.batch_requests
+    WHERE batch IN (SELECT name FROM main.batches)
+    """,
+)
+"""Statements that copy the batches of the models that a store has (`main`) from another (`other`)."""
+
+
 class BatchRow(NamedTuple):
     """A batch as it was left."""
 

@@ -7,21 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from snellen.core.errors import StorageError
-from snellen.store.responses import connect
+from snellen.store.batches import COPY
+from snellen.store.responses import connect, readable_file
 
 _STATEMENTS = (
     "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models",
     "INSERT OR IGNORE INTO main.runs (folder) SELECT folder FROM other.runs",
     "INSERT OR IGNORE INTO main.media (digest, data) SELECT digest, data FROM other.media",
     # Rows are numbered by each store for itself: a model or run is found by what it is.
-    """
-    INSERT OR IGNORE INTO main.batches
-    SELECT name, account, model.id, place, owner, prepared, created, requests
-    FROM other.batches AS batch
-    JOIN other.models AS theirs ON theirs.id = batch.model
-    JOIN main.models AS model ON model.digest = theirs.digest
-    """,
-    "INSERT OR IGNORE INTO main.batch_requests SELECT digest, batch, facts FROM other.batch_requests",
+    *COPY,
 )
 _REPLIES = """
     INSERT OR IGNORE INTO main.responses (digest, model, packed, output, checksum, stored_at, run)
@@ -47,10 +41,9 @@ def merge_stores(sources: Iterable[Path], target: Path) -> int:
     try:
         added = 0
         for source in sources:
-            # Brings an older store to the newest schema.
-            connect(source).close()
+            file = readable_file(source)
             try:
-                connection.execute("ATTACH DATABASE ? AS other", (str(source),))
+                connection.execute("ATTACH DATABASE ? AS other", (file,))
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _STATEMENTS:
                     connection.execute(statement)

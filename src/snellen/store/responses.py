@@ -440,7 +440,9 @@ def connect(path: Path | None) -> sqlite3.Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
         # Autocommit: each output is a transaction of its own. WAL without a sync per commit
         # survives the death of the process (not of the machine), which is what resuming requires.
-        connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False)
+        connection = sqlite3.connect(
+            path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False, uri=True
+        )
         if path is not None and not (path.exists() and path.stat().st_size):
             # A file keeps this from its first page on: its unused pages can be cut off in small steps.
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -459,6 +461,18 @@ def connect(path: Path | None) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         raise _damaged_error(path, error) from error
     return connection
+
+
+def readable_file(path: Path) -> str:
+    """What SQLite opens or attaches to read a store: one that may be written to in its newest schema, one on a disk
+    that may not as it is. Raises StorageError."""
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        connect(path).close()
+        return str(path)
+    log = path.with_name(f"{path.name}-wal")
+    # Of a process that was killed: without it the store lacks its last replies.
+    has_log = log.is_file() and log.stat().st_size > 0
+    return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
 
 
 def _can_make(path: Path) -> bool:

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import shutil
 import tarfile
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from snellen.core.atomic_write import atomic_file
+from snellen.core.atomic_write import atomic_file, atomic_folder
 from snellen.core.errors import DataError, UsageError, storage_errors
 from snellen.settings import Settings
 from snellen.store.responses import STORE_FILE
 from snellen.store.run_catalog_file import file_state
 from snellen.store.run_replies import copy_replies, group_by_store
-from snellen.store.runs import LOCK_FILE, RUN_FILE
+from snellen.store.runs import LOCK_FILE, RUN_FILE, RUN_FILES
 
 ENDINGS = (".tar.gz", ".tgz")
 CACHE_FOLDER = "archives"
@@ -83,18 +82,11 @@ def unpack_archive(file: Path) -> Path:
     """The folder of an archive's runs in the user's cache, unpacked when it is first opened. Raises DataError if it
     is no archive of runs, StorageError."""
     name = hashlib.sha256(f"{file.resolve()} {file_state(str(file))}".encode()).hexdigest()[:24]
-    root = Settings.from_environment().cache / CACHE_FOLDER
-    home = root / name
+    home = Settings.from_environment().cache / CACHE_FOLDER / name
     with storage_errors("unpack", file):
-        if home.is_dir():
-            return home
-        root.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(dir=root, prefix="."))
-        try:
-            _extract(file, unfinished)
-            _move_into_place(unfinished, home)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        if not home.is_dir():
+            with atomic_folder(home) as unfinished:
+                _extract(file, unfinished)
     return home
 
 
@@ -105,14 +97,5 @@ def _extract(file: Path, folder: Path) -> None:
             archive.extractall(folder, filter="data")
     except (tarfile.TarError, EOFError, gzip.BadGzipFile) as error:
         raise DataError(f"{file} is no archive of runs, or is damaged: {error}") from error
-    if not any(folder.glob(f"*/{RUN_FILE}")):
+    if not any(folder.glob(RUN_FILES)):
         raise DataError(f"{file} holds no run: expected folders with a {RUN_FILE}, as `snellen runs -o` writes them")
-
-
-def _move_into_place(folder: Path, home: Path) -> None:
-    """Rename a folder; another process may have put the same one there first."""
-    try:
-        folder.rename(home)
-    except OSError:
-        if not home.is_dir():
-            raise

@@ -1,4 +1,5 @@
-"""The replies that runs need of the store beside them: copied to another store, or deleted.
+"""The replies that runs need of the store beside them: copied to another store, or deleted. Batches that wait for
+the models of the runs are copied too.
 
 A run needs the replies to the requests in its `samples.jsonl` and `failures.jsonl`, whoever had asked
 for them, and those that it had asked for before it was killed.
@@ -18,10 +19,11 @@ from msgspec import Struct
 from snellen.core.errors import StorageError
 from snellen.core.output import Drawn
 from snellen.core.run import RunInfo
+from snellen.store.batches import COPY as COPY_BATCHES
 from snellen.store.compaction import cut_unused_pages
 from snellen.store.in_flight import count_live_runs
-from snellen.store.responses import STORE_FILE, connect, decode_output
-from snellen.store.runs import RUN_FILE, open_run
+from snellen.store.responses import STORE_FILE, connect, decode_output, readable_file
+from snellen.store.runs import RUN_FILE, RUN_FILES, open_run
 
 _BATCH = 500
 """Replies changed at once: runs that use the store wait no longer than that takes."""
@@ -60,12 +62,15 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
     folders; returns the number of replies. Raises StorageError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with closing(connect(target)) as connection, _errors(f"the replies of {store} cannot be copied to {target}"):
-        connection.execute("ATTACH DATABASE ? AS other", (str(store),))
+        connection.execute("ATTACH DATABASE ? AS other", (readable_file(store),))
         numbers = _numbers(connection, store, folders, "other.")
         _fill_wanted(connection, (*map(_recorded, folders), _asked_by(connection, numbers.values(), "other.")))
         connection.execute("CREATE TEMP TABLE renamed (id INTEGER PRIMARY KEY, folder TEXT)")
         named = [(number, str(folders[folder].absolute())) for folder, number in numbers.items()]
         connection.executemany("INSERT INTO renamed VALUES (?, ?)", named)
+        connection.execute("CREATE TEMP TABLE asked (digest TEXT PRIMARY KEY)")
+        asked = {digest for folder in folders if _has_run(folder) for digest in _asked_models(open_run(folder).info)}
+        connection.executemany("INSERT INTO asked VALUES (?)", [(digest,) for digest in asked])
         connection.execute("BEGIN IMMEDIATE")
         for statement in _COPY:
             before = connection.total_changes
@@ -78,6 +83,9 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
 
 
 _COPY = (
+    "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models "
+    "WHERE digest IN asked AND id IN (SELECT model FROM other.batches)",
+    *COPY_BATCHES,
     "INSERT OR IGNORE INTO main.runs (folder) SELECT folder FROM renamed",
     "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models WHERE id IN "
     "(SELECT model FROM other.responses JOIN wanted USING (digest))",
@@ -194,7 +202,7 @@ def _numbers(connection: sqlite3.Connection, store: Path, folders: Iterable[Path
 
 
 def _sibling_runs(store: Path) -> list[Path]:
-    return [file.parent.resolve() for file in store.parent.glob(f"*/{RUN_FILE}")]
+    return [file.parent.resolve() for file in store.parent.glob(RUN_FILES)]
 
 
 def _has_run(folder: Path) -> bool:
@@ -217,14 +225,23 @@ def _models_of(connection: sqlite3.Connection, digests: Iterable[bytes]) -> set[
 def _may_share(connection: sqlite3.Connection, folder: Path, models: set[str]) -> bool:
     """Whether a run may need replies of these models: it asked one of them, or what it asked is not certain."""
     info: RunInfo = open_run(folder).info
-    asked = [identity.digest() for identity in (info.config.identity, *info.config.roles.values())]
+    asked = _asked_models(info)
     known = connection.execute("SELECT count(*) FROM models WHERE digest = ?", (asked[0],)).fetchone()[0]
     return not known or not models.isdisjoint(asked)
 
 
+def _asked_models(info: RunInfo) -> list[str]:
+    """The digests of a run's models, the main one first."""
+    return [identity.digest() for identity in (info.config.identity, *info.config.roles.values())]
+
+
 @contextmanager
 def _reading(store: Path) -> Iterator[sqlite3.Connection]:
-    with closing(connect(store)) as connection, _errors(f"cannot read the response store {store}"):
+    file = readable_file(store)
+    with (
+        _errors(f"cannot read the response store {store}"),
+        closing(sqlite3.connect(file, isolation_level=None, uri=True)) as connection,
+    ):
         yield connection
 
 

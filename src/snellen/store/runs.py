@@ -145,7 +145,7 @@ def find_runs(path: Path | str) -> list[RunFolder]:
     path = Path(path)
     if _is_run(path):
         return [open_run(path)]
-    folders = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
+    folders = sorted(child.parent for child in path.glob(RUN_FILES))
     if not path.exists():
         raise UsageError(f"no run in {path}: {missing_file(path, 'file or folder')}")
     if not folders:
@@ -180,7 +180,7 @@ def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
 
 def holds_run(path: Path) -> bool:
     """Whether a folder is a run or a folder of runs."""
-    return _is_run(path) or any(path.glob(f"*/{RUN_FILE}"))
+    return _is_run(path) or any(path.glob(RUN_FILES))
 
 
 def _is_run(path: Path) -> bool:
@@ -189,6 +189,20 @@ def _is_run(path: Path) -> bool:
         return (path / RUN_FILE).is_file()
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def recover_spent(folder: Path, recorded: Mapping[str, RoleUsage]) -> dict[str, RoleUsage]:
+    """What the run has spent: by `run.json` (`recorded`), or by what a killed start wrote after
+    that. A torn last line is left out."""
+    latest: dict[str, RoleUsage] = {}
+    with suppress(OSError):
+        for line in (folder / SPENT_FILE).read_bytes().splitlines(keepends=True)[-2:]:
+            with suppress(msgspec.DecodeError):
+                latest = _spent_decoder.decode(line) if line.endswith(b"\n") else latest
+    both = {role: (recorded.get(role, RoleUsage()), latest.get(role, RoleUsage())) for role in {**recorded, **latest}}
+    return {
+        role: max(pair, key=lambda role_usage: (role_usage.answered, role_usage.sent)) for role, pair in both.items()
+    }
 
 
 class RunWriter(AbstractContextManager["RunWriter"]):
@@ -243,22 +257,6 @@ class RunWriter(AbstractContextManager["RunWriter"]):
     def record_spending(self, spent: dict[str, RoleUsage]) -> None:
         """Append what the run has spent over all starts, so that a kill does not lose it."""
         self._append(SPENT_FILE, _encode(spent))
-
-    def recover_spent(self, recorded: dict[str, RoleUsage]) -> dict[str, RoleUsage]:
-        """What the run has spent: by `run.json` (`recorded`), or by what a killed start wrote after
-        that. A torn last line is left out."""
-        latest: dict[str, RoleUsage] = {}
-        with suppress(OSError):
-            for line in (self.path / SPENT_FILE).read_bytes().splitlines(keepends=True)[-2:]:
-                with suppress(msgspec.DecodeError):
-                    latest = _spent_decoder.decode(line) if line.endswith(b"\n") else latest
-        both = {
-            role: (recorded.get(role, RoleUsage()), latest.get(role, RoleUsage())) for role in {**recorded, **latest}
-        }
-        return {
-            role: max(pair, key=lambda role_usage: (role_usage.answered, role_usage.sent))
-            for role, pair in both.items()
-        }
 
     def append(self, record: Record) -> None:
         """Append a finished sample: one line, one write."""
@@ -485,3 +483,7 @@ def end_of_last_line(descriptor: int, block: int = 1 << 16) -> int:
             return start + newline + 1
         end = start
     return 0
+
+
+RUN_FILES = f"[!.]*/{RUN_FILE}"
+"""Where the runs of a folder are: those being copied or deleted have names with a dot in front."""

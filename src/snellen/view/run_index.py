@@ -21,7 +21,7 @@ from snellen.view.run_row import CatalogRow
 MAX_SNAPSHOTS = 8
 """Number of sets of folders whose first page is stored; each takes a few megabytes for 12,000
 runs."""
-_SCHEMA = zlib.crc32(repr((2, CatalogRow.__struct_fields__)).encode())
+_SCHEMA = zlib.crc32(repr((3, CatalogRow.__struct_fields__)).encode())
 """Rows with other fields are made anew. The number is raised when what is stored changes in a way that
 the fields do not show."""
 

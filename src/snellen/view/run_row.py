@@ -20,7 +20,7 @@ from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.store.annotations import merge_changes, read_changes
-from snellen.store.runs import REPORT_FILE, RUN_FILE, SAMPLES_FILE
+from snellen.store.runs import REPORT_FILE, RUN_FILE, SAMPLES_FILE, recover_spent
 
 DAMAGED = "damaged"
 """Status of a folder whose `run.json` cannot be read."""
@@ -223,10 +223,9 @@ def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
     config, counts = info.config, info.counts
     origin = info.data.origin
     is_own = origin is not None and origin.kind in ("own", "predictions")
+    roles = (recover_spent(folder, info.spent) if info.status == "running" else info.spent).values()
     costs = [
-        (spent.price.currency, spent.cost)
-        for spent in info.spent.values()
-        if spent.cost is not None and spent.price is not None
+        (spent.price.currency, spent.cost) for spent in roles if spent.cost is not None and spent.price is not None
     ]
     money: dict[str, float] = {}
     for currency, cost in costs:
@@ -244,7 +243,8 @@ def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
         samples=counts.samples,
         done=counts.done,
         seconds=counts.seconds,
-        tokens=counts.prompt_tokens + counts.completion_tokens,
+        # Of all starts, and of every model.
+        tokens=sum(spent.usage.prompt_tokens + spent.usage.completion_tokens for spent in roles),
         cost=", ".join(fmt.money(cost, currency) for currency, cost in costs),
         setting=tuple(_setting(info)),
         identity=tuple(_identity(info)),

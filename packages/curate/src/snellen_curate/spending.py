@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.run import RoleUsage
-from snellen.store.runs import RUN_FILE, find_runs
+from snellen.store.runs import RUN_FILES, find_runs
 
 SPENT_FILE = "spent.jsonl"
 
@@ -81,7 +81,7 @@ def read_spending(folder: Path) -> Spending:
         for role, usage in line.spent.items():
             total = total.plus(_of_role(usage, is_free=role in line.free))
     for runs in (folder, folder / "runs"):
-        if runs.is_dir() and any(runs.glob(f"*/{RUN_FILE}")):
+        if runs.is_dir() and any(runs.glob(RUN_FILES)):
             for run in find_runs(runs):
                 for usage in run.info.spent.values():
                     total = total.plus(_of_role(usage, is_free=not run.info.address))

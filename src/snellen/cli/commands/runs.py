@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -93,6 +93,9 @@ def main(options: Options) -> None:
     acts = options.archive is not None or options.out is not None or options.delete is not None
     if acts and len(idle) < len(there):
         print_warning(f"{len(there) - len(idle)} of these runs are going on; they are left as they are")
+    if options.delete is not None and (links := [run for run in idle if run.path.is_symlink()]):
+        print_warning(f"{len(links)} of these runs are links to other folders; they are left as they are: name those")
+        idle = [run for run in idle if run not in links]
     gone = [run for run in runs if run.state == GONE] if options.out is None and options.archive is None else []
     if acts and (idle or gone):
         _act(idle, gone, options, sources)
@@ -180,10 +183,13 @@ def _document(runs: Sequence[StoredRun]) -> Document:
     return Document([table, Line(_totals(runs))], data=[{**run.facts, "path": str(run.path)} for run in runs])
 
 
-def _totals(runs: Sequence[StoredRun]) -> str:
-    """What the runs cost together."""
+def _totals(listed: Sequence[StoredRun]) -> str:
+    """What the runs cost together. One that is listed twice counts once, and so does a shard that was merged."""
     from snellen.report import format as fmt
 
+    distinct = {run.path.resolve(): run for run in listed}
+    shards = _merged_shards(distinct)
+    runs = [run for path, run in distinct.items() if path not in shards]
     money: dict[str, float] = {}
     for run in runs:
         for currency, cost in run.row.money.items():
@@ -192,9 +198,21 @@ def _totals(runs: Sequence[StoredRun]) -> str:
         fmt.plural(sum(run.row.tokens for run in runs), "token"),
         *(fmt.money(cost, currency) for currency, cost in sorted(money.items())),
         fmt.duration(sum(run.row.seconds for run in runs)),
-        fmt.size(sum(run.row.size for run in runs)),
+        fmt.size(sum(run.row.size for run in distinct.values())),
     ]
-    return f"{fmt.plural(len(runs), 'run')}: {', '.join(parts)}"
+    counted = f", of which {len(shards)} are merged shards" if shards else ""
+    return f"{fmt.plural(len(distinct), 'run')}{counted}: {', '.join(parts)}"
+
+
+def _merged_shards(runs: Collection[Path]) -> list[Path]:
+    """The shards among the runs that another of them was merged from: runs of one name have the same settings."""
+    from snellen.core.shard import RunShard
+    from snellen.store.runs import open_run
+
+    shards = {path: shard.text for path in runs if (shard := RunShard.of_folder(path.parent))}
+    names = {path.name for path in shards}
+    merged = {path.name: open_run(path).info.merged for path in runs if path.name in names and path not in shards}
+    return [path for path, text in shards.items() if text in merged.get(path.name, {})]
 
 
 def _act(idle: Sequence[StoredRun], gone: Sequence[StoredRun], options: Options, sources: Sequence[str]) -> None:
@@ -202,7 +220,8 @@ def _act(idle: Sequence[StoredRun], gone: Sequence[StoredRun], options: Options,
     from snellen.api.run_storage import copy_runs, delete_runs, move_runs
     from snellen.store.run_archive import is_archive, write_archive
 
-    paths = [run.path for run in idle]
+    # Of a run that a link leads to, the replies are beside its folder.
+    paths = list(dict.fromkeys(run.path.resolve() for run in idle))
     is_agreed = options.delete is not None and _agrees(options.delete, len(idle) + len(gone))
     if options.delete is not None and any(map(is_archive, sources)):
         raise UsageError("runs inside of an archive are not deleted; delete the file, or write another with -o")

@@ -104,6 +104,8 @@ class BatchQueue:
         """Requests that go into the next wave."""
         self._held = False
         """Whether nothing is submitted until a batch has ended: the account's limit is reached."""
+        self._problem = ""
+        """Why the run cannot go on."""
         self._pending: dict[str, _Pending] = {}
         for row in table.rows(model.batch_account, client.model_key):
             self._follow(row.name).place = row.place
@@ -114,10 +116,16 @@ class BatchQueue:
         self._waiting[digest] = waiter
         try:
             name = self._table.batch_of(digest)
-            if name is not None:
-                self._follow(name)
-            else:
+            row = None if name is None else self._table.row(name)
+            if row is None:
                 await self._gather(digest, waiter)
+            elif row.account == self._model.batch_account:
+                self._follow(row.name)
+            else:
+                self._problem = (
+                    f"{_count(row.requests, 'request')} wait in {row.place or row.name} at {row.account}, not at "
+                    f"{self._model.batch_account}: ask there, or leave out batch=yes to ask them again at once"
+                )
             return await waiter.future
         finally:
             if self._waiting.get(digest) is waiter:
@@ -126,6 +134,8 @@ class BatchQueue:
     async def advance(self, is_settled: bool) -> str:
         """Submit what is complete and take what has ended; returns why the run cannot go on, "" if it
         can. Raises StorageError."""
+        if self._problem:
+            return f"{self._name}: {self._problem}"
         try:
             while len(self._waves) > 1 or (is_settled and self._waves and self._waves[0].facts):
                 if self._held and self._pending:
@@ -135,16 +145,26 @@ class BatchQueue:
                 for pending in [each for each in self._pending.values() if time.monotonic() >= each.next_poll]:
                     try:
                         await self._poll(pending)
-                    except ModelError:
+                    except ModelError as error:
                         # One that no flow waits for must not end the run.
                         if not pending.digests.isdisjoint(self._waiting):
-                            raise
+                            return self._explain(error, pending)
                 await self._gather_again()
         except ModelError as error:
-            left = self.waiting()
-            kept = f"; {left}, and the same command takes them" if left else ""
-            return f"{self._name}: {error}{kept}"
+            return self._explain(error)
         return ""
+
+    def _explain(self, error: ModelError, pending: _Pending | None = None) -> str:
+        """Why the run cannot go on, and what becomes of the batches that wait."""
+        left = self.waiting()
+        kept = f"; {left}, and the same command takes them" if left else ""
+        if pending is not None and error.kind == "request":
+            kept += f"; if {pending.place} is gone, leave out batch=yes: what is missing is asked at once"
+        return f"{self._name}: {error}{kept}"
+
+    def holds(self, digest: bytes) -> bool:
+        """Whether a request is in a batch that waits, and so is paid for."""
+        return self._table.batch_of(digest) is not None
 
     def waiting(self) -> str:
         """What is left at the provider, as a clause; "" if nothing."""

@@ -60,6 +60,11 @@ class BatchWaves:
                 self._queues[key] = BatchQueue(model, clients[role], store, self._table, policy, check, self._say)
         abort_signal.add_callback(lambda grace: self._give_up())
 
+    def holds(self, client: ModelClient, digest: bytes) -> bool:
+        """Whether a request is in a batch that waits."""
+        queue = self._queues.get(client.model_key)
+        return queue is not None and queue.holds(digest)
+
     async def answer(self, client: ModelClient, digest: bytes, request: Request) -> Output:
         """The output of a request, in a batch if its model is asked so. Raises RunAborted."""
         queue = self._queues.get(client.model_key)

@@ -113,8 +113,9 @@ class BudgetReservations:
     def __post_init__(self) -> None:
         self.abort_signal.add_callback(lambda grace: self._wake_all())
 
-    async def reserve(self, request: Request, bound: UsageBound, price: Price | None) -> float:
-        """Wait until the most that a request may take fits; returns the amount to `release`.
+    async def reserve(self, request: Request, bound: UsageBound, price: Price | None, is_sent: bool = False) -> float:
+        """Wait until the most that a request may take fits; returns the amount to `release`. One that
+        was sent before (`is_sent`) is paid for, and does not wait.
 
         The first of its sort is sent alone, because nobody knows how many tokens an image is.
         Aborts the run if a request would not fit even if nothing else were in flight. Raises
@@ -123,7 +124,7 @@ class BudgetReservations:
         while True:
             amount = self._amount(bound.most(request), price)
             fits = self._fits(amount)
-            if fits and (bound.knows(request) or not self._count):
+            if is_sent or (fits and (bound.knows(request) or not self._count)):
                 break
             if not fits and not self._count:
                 self.abort_signal.abort(self.budget.shortfall(amount))

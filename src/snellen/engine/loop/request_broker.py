@@ -23,7 +23,7 @@ from snellen.core.request import MAIN as MAIN
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
 from snellen.data.media.sources import StoredCell
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
-from snellen.engine.limits.pacing import ConcurrencyWindow
+from snellen.engine.limits.pacing import INITIAL_WINDOW, ConcurrencyWindow
 from snellen.engine.limits.reservation import BudgetReservations, UsageBound
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
@@ -129,10 +129,10 @@ class ModelClient:
         except BaseException as error:  # noqa: BLE001 - foreign code: its failure is data
             return failure_from_error(error)
 
-    async def reserve(self, reservations: BudgetReservations, request: Request) -> float:
+    async def reserve(self, reservations: BudgetReservations, request: Request, is_sent: bool) -> float:
         """Reserve the most that a request may cost; returns the amount to release. Waits while it
-        does not fit into what is left. Raises RunAborted if it never will."""
-        return await reservations.reserve(request, self._bound, self.price)
+        does not fit into what is left, unless it was sent before. Raises RunAborted if it never will."""
+        return await reservations.reserve(request, self._bound, self.price, is_sent)
 
     def add_output(self, request: Request, output: Output) -> None:
         """Count the output of a request that was sent; abort the run if a limit is reached."""
@@ -301,7 +301,8 @@ class RequestBroker:
                 output: Output = checked
             else:
                 if reservations is not None:
-                    reserved = await client.reserve(reservations, checked)
+                    is_sent = self.waves is not None and self.waves.holds(client, digest)
+                    reserved = await client.reserve(reservations, checked, is_sent)
                 if self.waves is None:
                     output = await client.answer(checked)
                 else:
@@ -368,7 +369,8 @@ class RequestBroker:
         return replace(request, media={**request.media, **sources}) if sources else request
 
     def _window_for(self, model: RemoteModel) -> ConcurrencyWindow:
-        window = self._windows.setdefault(model.account, ConcurrencyWindow(model.concurrency))
+        fresh = ConcurrencyWindow(model.concurrency, INITIAL_WINDOW * model.servers)
+        window = self._windows.setdefault(model.account, fresh)
         window.restrict(model.concurrency)
         return window
 

@@ -39,7 +39,7 @@ from snellen.engine.loop.probe import Probe, open_probe
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ASKED_FILE, ResponseStore
-from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run, run_folder_name
+from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run, recover_spent, run_folder_name
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -526,7 +526,7 @@ def initial_info(
     """The run's `run.json` at its start, with what earlier starts did and spent."""
     folder = writer.path
     earlier = _earlier_info(folder)
-    spent = writer.recover_spent(earlier.spent if earlier else {})
+    spent = recover_spent(writer.path, earlier.spent if earlier else {})
     if earlier is not None:
         identities = {MAIN: config.identity, **config.roles}
         spent = add_killed_start(spent, earlier, folder, identities, plan.prices, store)

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from snellen.core.errors import RunLocked, StorageError, UsageError
-from snellen.store.runs import RUN_FILE, RunFolder, RunWriter, find_runs
+from snellen.store.runs import RUN_FILE, RunFolder, RunWriter, find_runs, recover_spent
 
 LOST_REASON = "the Ray node that ran this command ended, and the command with it"
 
@@ -31,7 +31,7 @@ def mark_lost_runs(out: Path, since: float) -> list[RunFolder]:
             continue
         try:
             with RunWriter(run.path) as writer:
-                spent = writer.recover_spent(run.info.spent)
+                spent = recover_spent(writer.path, run.info.spent)
                 info = structs.replace(run.info, status="interrupted", stopped=LOST_REASON, spent=spent)
                 writer.write_info(info)
         except (RunLocked, StorageError):

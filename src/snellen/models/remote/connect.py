@@ -78,6 +78,7 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     model = ServerModel(
         identity, config, _dialect(config), _connect_replicas(connection, servers, name, settings), account, origin
     )
+    model.servers = len(servers)
     model.address = ", ".join(server.host for server in servers)
     return model
 

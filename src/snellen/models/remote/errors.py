@@ -31,6 +31,10 @@ class HtmlReply(ModelError):
         super().__init__(message, "server")
 
 
+class WrongServer(ModelError):
+    """The server takes no request: it refuses the key, or has no such model or path."""
+
+
 TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context[ _-]?(length|window|size)|max_model_len"
     r"|maximum model length|too many (input )?tokens|prompt is too long|input is too long"
@@ -103,7 +107,7 @@ def _error_of(status: int, headers: Mapping[str, str], details: ErrorDetails) ->
     if kind is None:
         return ReplyBlocked(message)
     if kind not in ("rate_limit", "server"):
-        return ModelError(sentence, kind)
+        return (WrongServer if kind == "authentication" or status == 404 else ModelError)(sentence, kind)
     is_rate_limit = kind == "rate_limit"
     return ModelError(sentence, kind, retry_after(headers, details.delay, is_rate_limit=is_rate_limit))
 

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from snellen.core.errors import ModelError
+from snellen.models.remote.errors import WrongServer
 from snellen.models.remote.http import HttpClient
 
 _WEIGHT = 0.2
@@ -183,5 +184,6 @@ class ReplicatedClient:
 
 
 def was_not_taken(error: ModelError) -> bool:
-    """Whether the server was not reached, the connection broke, or it asks to come later."""
-    return error.kind in ("connection", "rate_limit")
+    """Whether the server was not reached, the connection broke, it asks to come later, or takes no request. (That of
+    another model, or with another key, fails fastest of all: it would be sent every request.)"""
+    return error.kind in ("connection", "rate_limit") or isinstance(error, WrongServer)

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from snellen.api.hub_client import read_upload
 from snellen.core.errors import UsageError
-from snellen.store.runs import RUN_FILE
+from snellen.store.runs import RUN_FILE, RUN_FILES
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.database.tables import HostedBenchmark, Submission
 from snellen_hub.hub import Hub
@@ -41,7 +41,7 @@ def find_runs(path: Path) -> tuple[Path, ...]:
     """The run folders at or below a folder, by name; empty if there are none."""
     if (path / RUN_FILE).is_file():
         return (path,)
-    return tuple(sorted(file.parent for file in path.glob(f"*/{RUN_FILE}")))
+    return tuple(sorted(file.parent for file in path.glob(RUN_FILES)))
 
 
 def import_run(

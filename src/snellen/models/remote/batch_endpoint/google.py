@@ -27,6 +27,8 @@ from snellen.models.remote.json_reply import quote
 _INLINE_BYTES = 15_000_000
 """Bytes up to which the requests stand in the batch itself, which may have 20 MB
 (ai.google.dev/gemini-api/docs/batch-mode, read 2026-11-30)."""
+_INLINE_REQUESTS = 200
+"""The same for their number: their replies then come in one body, which `max_reply_mb` limits."""
 _ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
 
 
@@ -42,7 +44,8 @@ class GoogleBatches:
 
     async def upload(self, client: HttpClient, name: str, lines: IO[bytes]) -> str:
         size = lines.seek(0, io.SEEK_END)
-        if size <= _INLINE_BYTES:
+        lines.seek(0)
+        if size <= _INLINE_BYTES and sum(1 for _ in lines) <= _INLINE_REQUESTS:
             return ""
         begin = {
             "X-Goog-Upload-Protocol": "resumable",
