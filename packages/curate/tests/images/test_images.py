@@ -92,6 +92,22 @@ def test_each_kind_of_image_is_named(folder: Path, tmp_path: Path, capsys: pytes
     assert "not looked at: a link to a folder, 1 time" in said
 
 
+def test_soft_set_is_measured_by_its_own_sharpness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Slides under a microscope have no edges as photographs have."""
+    (tmp_path / "slides").mkdir()
+    for number in range(24):
+        softness = 8 if number == 7 else 2
+        slide = photograph(number).filter(ImageFilter.GaussianBlur(softness))
+        slide.save(tmp_path / f"slides/{number}.png")
+    named = look(tmp_path / "slides", tmp_path / "out")
+    assert [name for name, each in named.items() if "blurred" in each[1]] == ["7.png"]
+    assert "softer than photographs" in capsys.readouterr().out
+    for number in range(8, 24):
+        (tmp_path / f"slides/{number}.png").unlink()
+    few = look(tmp_path / "slides", tmp_path / "few")
+    assert {each[1] for each in few.values()} == {"blurred"}
+
+
 def test_refuses_file_name_that_is_not_text(folder: Path, tmp_path: Path) -> None:
     try:
         Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.png")).write_bytes(b"x")
@@ -177,8 +193,28 @@ def test_metadata_of_kept_images_alone(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "records/metadata.jsonl"
     words = ["curate", "metadata", "image-folder", str(folder), "--out", str(file.parent)]
     assert main([*words, "--media", str(tmp_path / "out")]) == 0
-    names = [Path(image).name for line in file.read_text().splitlines()[1:] for image in json.loads(line)["images"]]
-    assert sorted(names) == ["a.png", "b.png", "猫 кот قطة.png"]
+    assert sorted(record_images(file)) == sorted(
+        (folder / name).read_bytes() for name in ("a.png", "sub/b.png", "猫 кот قطة.png")
+    )
+
+
+def test_annotations_far_from_images_find_the_kept_ones(folder: Path, tmp_path: Path) -> None:
+    """The folder of `snellen curate pictures` is all that need be named."""
+    look(folder, tmp_path / "out")
+    images = [{"id": 1, "file_name": "a.png", "width": 64, "height": 64}]
+    boxes = [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [2, 2, 30, 30]}]
+    data = {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "cat"}]}
+    (tmp_path / "boxes").mkdir()
+    (tmp_path / "boxes/instances.json").write_text(json.dumps(data))
+    words = ["curate", "metadata", "coco", str(tmp_path / "boxes/instances.json"), "--media", str(tmp_path / "out")]
+    assert main([*words, "--out", str(tmp_path / "records")]) == 0
+    assert record_images(tmp_path / "records/metadata.jsonl") == [(folder / "a.png").read_bytes()]
+
+
+def record_images(file: Path) -> list[bytes]:
+    """The bytes of the images that records name."""
+    records = map(json.loads, file.read_text().splitlines()[1:])
+    return [(file.parent / image).read_bytes() for record in records for image in record["images"]]
 
 
 def test_metadata_of_images_that_a_table_numbers(
@@ -190,8 +226,7 @@ def test_metadata_of_images_that_a_table_numbers(
     look(folder / "t.csv", tmp_path / "out", "--drop", "broken")
     words = ["curate", "metadata", "image-folder", str(folder), "--media", str(tmp_path / "out")]
     assert main([*words, "--out", str(tmp_path / "records")]) == 0
-    lines = (tmp_path / "records/metadata.jsonl").read_text().splitlines()[1:]
-    assert [Path(json.loads(line)["images"][0]).name for line in lines] == ["a.png"]
+    assert record_images(tmp_path / "records/metadata.jsonl") == [(folder / "a.png").read_bytes()]
     (tmp_path / "others").mkdir()
     photograph(9).save(tmp_path / "others/c.png")
     words[3] = str(tmp_path / "others")

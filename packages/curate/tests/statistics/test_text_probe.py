@@ -153,3 +153,20 @@ def test_names_part_better_than_chance() -> None:
     assert better_than_chance([score("all", 0.2), *parts]) == parts[:1]
     assert better_than_chance([whole := score("all", 0.04), *parts]) == [whole]
     assert better_than_chance([score("all", 0.2), *parts[1:]]) == []
+
+
+def test_balanced_keys_are_no_shortcut() -> None:
+    """Each of 20 texts is right three times. Who had the other keys could say which is due, and a probe that does
+    answers half of these questions; who reads the texts alone cannot."""
+    right = 0
+    for seed in range(4):
+        draw = random.Random(seed)
+        golds = [f"thing {number}" for number in range(20)] * 3
+        questions = []
+        for index, gold in enumerate(golds):
+            options = [gold, *draw.sample(sorted({*golds} - {gold}), 3)]
+            draw.shuffle(options)
+            questions.append(SampledQuestion(str(index), "Which is shown?", options, options.index(gold), index))
+        words = next(score for score in probe_texts(questions).scores if score.features == "words")
+        right += words.right
+    assert right < 90, "60 of 240 by guessing"

@@ -76,6 +76,7 @@ def _document(counts: dict[str, Any], out: str) -> Document:
     from snellen.report.format import plural
     from snellen.report.table import Column, Table
     from snellen_curate.images.check import TABLE_FILE
+    from snellen_curate.images.quality import MIN_SHARPNESS
 
     dropped, flagged = counts.get("drop", 0), counts.get("flag", 0)
     blocks: list[Block] = [
@@ -85,6 +86,14 @@ def _document(counts: dict[str, Any], out: str) -> Document:
     if rows:
         columns = [Column("kind"), Column("pictures", "count"), Column("what it is")]
         blocks.append(Table("what was found", columns, rows))
+    if "min_sharpness" in counts:
+        blocks.append(
+            sentence(
+                "these pictures are softer than photographs, as slides and scans are: blurred is one of less than "
+                f"{counts['min_sharpness']:g} sharpness (photographs: {MIN_SHARPNESS:g}); if they are photographs, "
+                "most of them are blurred"
+            )
+        )
     blocks += [
         sentence(f"not looked at: {what}, {plural(count, 'time')}") for what, count in counts["left_out"].items()
     ]

@@ -9,8 +9,10 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,7 @@ from snellen_curate.duplicates.find import OnPhase, find_duplicates
 from snellen_curate.duplicates.report import DuplicateSettings
 from snellen_curate.images import KINDS
 from snellen_curate.images.file_facts import read_file_facts
-from snellen_curate.images.quality import Measures, measure_quality, open_face_counter
+from snellen_curate.images.quality import MIN_SHARPNESS, Measures, least_sharpness, measure_quality, open_face_counter
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -39,6 +41,9 @@ STEP = "pictures"
 TABLE_FILE = "pictures.tsv"
 _LICENCE = LICENCE_COLUMNS[0]
 _OWNER = (_LICENCE, AUTHOR_COLUMN, URL_COLUMN, "source")
+_MAX_SAMPLE = 100
+Looking = tuple[Callable[["PILImage"], int] | None, float]
+"""What counts faces, if they are looked for, and the sharpness below which an image is blurred."""
 _FACTS = ("size", "sharpness", "darkest", "brightest", "entropy", "camera", "position", "faces", "copyright")
 
 
@@ -70,9 +75,10 @@ def check_images(
         data = table.folder or table.spec
         found = find_duplicates(data, DuplicateSettings(), columns=options.columns, on_phase=on_phase)
         copies = duplicate_decisions(found.report, ())
+        min_sharpness = least_sharpness(_sample_images(table))
         for item in table:
             if item.id not in step.decisions:
-                step.decide(_decide(item, options, roots, copies.get(item.id), count_faces))
+                step.decide(_decide(item, options, roots, copies.get(item.id), (count_faces, min_sharpness)))
         decided = [(item, step.decisions[item.id]) for item in table]
         save(step.folder / TABLE_FILE, _as_tsv(decided))
         kinds = Counter(kind for _, each in decided for kind in each.rule.split(", "))
@@ -82,6 +88,8 @@ def check_images(
             "kinds": {kind: kinds[kind] for kind in KINDS if kinds[kind]},
             "without_licence": sum(_LICENCE not in _facts(each) for _, each in decided),
         }
+        if min_sharpness < MIN_SHARPNESS:
+            counts["min_sharpness"] = round(min_sharpness, 3)
         if counts.get("drop") != len(decided):
             step.write_items(_with_owner(*each) for each in decided if each[1].action != "drop")
         step.finish(counts)
@@ -89,11 +97,7 @@ def check_images(
 
 
 def _decide(
-    item: Item,
-    options: ImageOptions,
-    roots: Sequence[Path],
-    copy: Decision | None,
-    count_faces: Callable[[PILImage], int] | None,
+    item: Item, options: ImageOptions, roots: Sequence[Path], copy: Decision | None, looking: Looking
 ) -> Decision:
     """What is wrong with the images of an item, and what they say of themselves."""
     problems = {"broken": item.problem} if item.problem else {}
@@ -107,7 +111,7 @@ def _decide(
         if ref.kind == "image":
             if outside := folder_outside(ref, roots):
                 problems["outside"] = f"it is a link that leads out of the folder, to {outside}"
-            measures = _measure(ref, count_faces)
+            measures = _measure(ref, looking)
             problems |= measures.problems
             facts |= measures.facts
     facts = {name: facts[name] for name in _FACTS if name in facts} | _owner(item, facts, options)
@@ -129,12 +133,22 @@ def _decide(
     )
 
 
-def _measure(ref: MediaRef, count_faces: Callable[[PILImage], int] | None) -> Measures:
+def _sample_images(table: ItemTable) -> Iterator[PILImage]:
+    """Up to `_MAX_SAMPLE` images of a table that can be read, evenly spread."""
+    for item in islice(table, 0, None, max(1, len(table) // _MAX_SAMPLE)):
+        for ref in item.sample.media[:1]:
+            if ref.kind == "image":
+                with suppress(MediaError):
+                    yield decode_image(ref.source.read(), max_image_pixels())
+
+
+def _measure(ref: MediaRef, looking: Looking) -> Measures:
     """What is known of one image, and what is wrong with it."""
+    count_faces, min_sharpness = looking
     try:
         data = ref.source.read()
         image = decode_image(data, max_image_pixels())
-        of_pixels, of_file = measure_quality(image), read_file_facts(data)
+        of_pixels, of_file = measure_quality(image, min_sharpness), read_file_facts(data)
     except MediaError as error:
         return Measures({}, {"broken": str(error)})
     facts, problems = of_pixels.facts | of_file.facts, of_pixels.problems | of_file.problems

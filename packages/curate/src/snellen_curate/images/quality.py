@@ -8,7 +8,7 @@ that were spoilt; docs/curate/evidence.md counts what is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 SIDE = 512
 MIN_SHARPNESS = 0.33
+"""Of photographs. In a set that is softer as a whole, as slides under a microscope are, an image is blurred below
+`SOFT_SHARE` of the set's median."""
+SOFT_SHARE = 0.6
+MIN_MEASURED = 20
+"""Images below which a median says nothing of a set."""
 MIN_BRIGHTEST, MAX_DARKEST = 66, 160
 """Least brightest and largest darkest grey value, of 255, each but for the last hundredth."""
 MIN_ENTROPY = 1.0
@@ -47,21 +52,24 @@ class Measures(NamedTuple):
         )
 
 
-def measure_quality(image: PILImage) -> Measures:
+def least_sharpness(images: Iterable[PILImage]) -> float:
+    """The sharpness below which an image of a set is blurred, by upright RGB images of it."""
+    values = [sharpness for image in images if (sharpness := _sharpness(_to_grey(image)[1])) is not None]
+    is_set = len(values) >= MIN_MEASURED
+    return min(MIN_SHARPNESS, SOFT_SHARE * float(np.median(values))) if is_set else MIN_SHARPNESS
+
+
+def measure_quality(image: PILImage, min_sharpness: float = MIN_SHARPNESS) -> Measures:
     """Size, sharpness (0 to 1), the grey values (0 to 255) that a hundredth of the pixels are below
     and above, and their entropy in bits, of an upright RGB image."""
-    from PIL.Image import Resampling
-
-    small = image.convert("L")
-    small.thumbnail((SIDE, SIDE), Resampling.BILINEAR)
-    grey = np.asarray(small).astype(np.float32)
+    small, grey = _to_grey(image)
     darkest, brightest = np.percentile(grey, [1, 99]).tolist()
     sharpness, entropy = _sharpness(grey), small.entropy()
     size = f"{image.width} x {image.height}"
     short, long = sorted(image.size)
     problems = {
         "blurred": sharpness is not None
-        and sharpness < MIN_SHARPNESS
+        and sharpness < min_sharpness
         and f"nothing in it is sharp (sharpness {sharpness:.2f})",
         "dark": brightest < MIN_BRIGHTEST and f"its brightest grey value is {brightest:.0f} of 255",
         "bleached": darkest > MAX_DARKEST and f"its darkest grey value is {darkest:.0f} of 255",
@@ -70,6 +78,15 @@ def measure_quality(image: PILImage) -> Measures:
     }
     facts = {"size": size, "sharpness": sharpness, "darkest": darkest, "brightest": brightest, "entropy": entropy}
     return Measures.of(facts, problems)
+
+
+def _to_grey(image: PILImage) -> tuple[PILImage, npt.NDArray[np.float32]]:
+    """A grey copy of at most `SIDE` pixels a side, and its values."""
+    from PIL.Image import Resampling
+
+    small = image.convert("L")
+    small.thumbnail((SIDE, SIDE), Resampling.BILINEAR)
+    return small, np.asarray(small).astype(np.float32)
 
 
 def _sharpness(grey: npt.NDArray[np.float32]) -> float | None:

@@ -40,6 +40,7 @@ FEATURES: Mapping[str, Sequence[str]] = {
     "words": _WORDS,
 }
 """The parts of the classifier and their features."""
+_WORD_COLUMNS = [[name for part in FEATURES.values() for name in part].index(name) for name in _WORDS]
 _MAX_QUESTION_TERMS = 12
 _MAX_OPTION_TERMS = 8
 """Longer options are hardly ever repeated with a question's words."""
@@ -141,6 +142,21 @@ def fit_choices(features: NDArray[float64], choices: OptionRows) -> NDArray[floa
     return weights
 
 
+def _fit_weights(features: NDArray[float64], choices: OptionRows, words: NDArray[bool_]) -> NDArray[float64]:
+    """Weights of which those of `words` are not negative: an option does not become likelier by
+    having been wrong elsewhere. Where keys are balanced by value it does, by the keys alone: the
+    one that was right least often in the other questions is right in this one."""
+    used = np.ones(len(words), dtype=np.bool_)
+    while used.any():
+        weights = np.zeros(len(words))
+        weights[used] = fit_choices(features[:, used], choices)
+        negative = words & (weights < 0)
+        if not negative.any():
+            return weights
+        used &= ~negative
+    return np.zeros(len(words))
+
+
 def _log_chances(utilities: NDArray[float64], choices: OptionRows) -> NDArray[float64]:
     """Logarithm of the probability of each option; those of a question sum to 1."""
     lowered = utilities - np.maximum.reduceat(utilities, choices.starts)[choices.question]
@@ -155,6 +171,7 @@ def _cross_validated(
     """Whether each question is answered right by a classifier trained on the other folds, and how
     likely it holds the right option."""
     choices = features.choices
+    words = np.isin(columns, _WORD_COLUMNS)
     chances = 1 / choices.sizes
     right = np.zeros(len(choices.starts), dtype=np.bool_)
     # Options that the classifier cannot tell apart are drawn from.
@@ -165,7 +182,7 @@ def _cross_validated(
             continue
         values, trained = features.without(fold)[:, columns], ~tested[choices.question]
         values = _standardise(values, values[trained])
-        weights = fit_choices(values[trained], choices.take(~tested))
+        weights = _fit_weights(values[trained], choices.take(~tested), words)
         utilities = values @ weights + ties
         best = np.maximum.reduceat(utilities, choices.starts)
         right[tested] = (utilities[choices.right] == best)[tested]

@@ -50,7 +50,8 @@ class ImportRequest:
     images: Path | None = None
     """Folder of the images that the files name; None: next to them."""
     kept: Path | None = None
-    """Data set folder of images; records of others are left out. None: all are taken."""
+    """Data set folder of images: records name its copies, and those of other images are left out.
+    None: all are taken."""
     source: str = ""
     """Name of the data set; empty: after the first path."""
     license: str = ""
@@ -209,7 +210,7 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     folder = request.out.absolute().parent
     kept = _KeptImages(request.kept, folder) if request.kept else None
     records = (_fill(record, request) for record in imported.records)
-    chosen = records if kept is None else filter(kept.has_all, records)
+    chosen = records if kept is None else filter(None, map(kept.find_images, records))
     counts.records = write_records(request.out, header, _count(chosen, counts, header, folder))
     counts.left_out = dict(imported.left_out)
     if kept is not None and kept.left_out:
@@ -254,8 +255,12 @@ class _KeptImages:
         self.left_out = 0
         self._folder, self._records = folder, records
         self._last_left_out = ""
-        self._is_kept = {each.item: False for each in read_decisions(folder)}
-        self._is_kept |= {item.id: True for item in open_items(folder)}
+        self._copies: dict[str, str] = {each.item: "" for each in read_decisions(folder)}
+        """Paths of the copies by id and by file, as records have them; of what was dropped, none."""
+        for item in open_items(folder):
+            for medium in item.sample.media[:1]:
+                if isinstance(medium.source, FileSource):
+                    self._copies[item.id] = os.path.relpath(Path(medium.source.path).absolute(), records)
         if (folder / TABLE_FILE).is_file():
             with (folder / TABLE_FILE).open(newline="", encoding="utf-8") as table:
                 rows = [row for row in csv.DictReader(table, delimiter="\t") if row["file"]]
@@ -264,25 +269,28 @@ class _KeptImages:
             for row, file in zip(rows, files, strict=True):
                 keys = ["/".join(file.parts), *([file.name] if names[file.name] == 1 else [])]
                 for key in keys:
-                    self._is_kept.setdefault(key, row["decision"] != "drop")
+                    self._copies.setdefault(key, self._copies.get(row["picture"], ""))
 
     def refuse_none(self) -> None:
         """Raises DataError, as no image was found."""
-        there = ", ".join([*self._is_kept][:3])
+        there = ", ".join([*self._copies][:3])
         raise DataError(
             f"0 of {self.left_out} pictures are in {self._folder} and kept: it has {there}; here "
             f"they are like {self._last_left_out}"
         )
 
-    def has_all(self, record: MetadataRecord) -> bool:
-        """Whether all images of a record are kept; counts it if not."""
-        for path in (Path(self._records, image) for image in record.images):
-            ids = ("/".join(path.parts[start:]) for start in range(len(path.parts)))
-            if not next((self._is_kept[each] for each in ids if each in self._is_kept), False):
-                self.left_out += 1
-                self._last_left_out = ", ".join(record.images)
-                return False
-        return True
+    def find_images(self, record: MetadataRecord) -> MetadataRecord | None:
+        """The record with the copies of its images; None, which is counted, if one is not kept."""
+        copies = [self._find_copy(Path(self._records, image)) for image in record.images]
+        if all(copies):
+            return replace(record, images=tuple(copies))
+        self.left_out += 1
+        self._last_left_out = ", ".join(record.images)
+        return None
+
+    def _find_copy(self, path: Path) -> str:
+        ends = ("/".join(path.parts[start:]) for start in range(len(path.parts)))
+        return next((self._copies[end] for end in ends if end in self._copies), "")
 
 
 def _fill(record: MetadataRecord, request: ImportRequest) -> MetadataRecord:
