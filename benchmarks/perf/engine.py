@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
 
-from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
@@ -34,7 +34,7 @@ METHOD = (
 )
 ALONE_BAR, STORED_BAR = 32.0, 2.7
 """Times the bare sketch: what it was at commit 9470a765."""
-FLOW = single_pass_flow(AskConfig(Generation(max_new_tokens=16)))
+FLOW = SinglePassFlow(AskConfig(Generation(max_new_tokens=16)))
 _OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "white"}
 _CONCURRENCY = 64
 _encode = msgspec.json.Encoder().encode

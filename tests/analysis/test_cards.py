@@ -23,7 +23,7 @@ from snellen.analysis.card_file import (
 from snellen.analysis.cards import PARTS, build_card
 from snellen.api.evaluation import evaluate
 from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
-from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
@@ -67,10 +67,10 @@ def halved(summarise: Callable[[Sequence[Record]], Summary]) -> Callable[[Sequen
 
 CHANGES: dict[str, Callable[[Benchmark], Benchmark]] = {
     "prompt": lambda one: replace(
-        one, flow=single_pass_flow(AskConfig(Generation(max_new_tokens=512), template=PromptTemplate(choose="Go.")))
+        one, flow=SinglePassFlow(AskConfig(Generation(max_new_tokens=512), template=PromptTemplate(choose="Go.")))
     ),
     "decoding": lambda one: replace(
-        one, flow=single_pass_flow(AskConfig(Generation(max_new_tokens=512, temperature=0.5)))
+        one, flow=SinglePassFlow(AskConfig(Generation(max_new_tokens=512, temperature=0.5)))
     ),
     "media": lambda one: replace(one, prepare=drop_the_number),
     "reader": lambda one: replace(one, flow=open_benchmark("mmstar", Variant(rule="vlmevalkit")).flow),

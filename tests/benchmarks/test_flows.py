@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.protocol.flows import AskConfig, circular_flow, planned_passes, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow, circular_flow, planned_passes
 from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Request, Text
@@ -37,7 +37,7 @@ def knows(text: str):
 
 
 def test_asked_once_scores_the_letter() -> None:
-    record = ask(single_pass_flow(SETTINGS)(SAMPLE), answering("B"))
+    record = ask(SinglePassFlow(SETTINGS)(SAMPLE), answering("B"))
     assert (record.score, record.outcome, record.answer) == (1.0, "answered", "B")
 
 
@@ -45,24 +45,24 @@ def test_asked_once_scores_the_letter() -> None:
     ("reply", "outcome"), [("", "empty"), ("hmm", "unparsed"), ("I cannot help with that request.", "refused")]
 )
 def test_replies_without_answer_are_wrong_and_typed(reply: str, outcome: str) -> None:
-    record = ask(single_pass_flow(SETTINGS)(SAMPLE), answering(reply))
+    record = ask(SinglePassFlow(SETTINGS)(SAMPLE), answering(reply))
     assert (record.score, record.outcome, record.unscored) == (0.0, outcome, None)
 
 
 def test_a_cut_reply_is_truncated() -> None:
-    record = ask(single_pass_flow(SETTINGS)(SAMPLE), [Generated("Let us see,", stop_reason="length")])
+    record = ask(SinglePassFlow(SETTINGS)(SAMPLE), [Generated("Let us see,", stop_reason="length")])
     assert (record.score, record.outcome) == (0.0, "truncated")
 
 
 @pytest.mark.parametrize(("kind", "outcome"), [("request", "failed"), ("missing", "missing")])
 def test_a_failure_is_never_scored(kind, outcome: str) -> None:
-    record = ask(single_pass_flow(SETTINGS)(SAMPLE), [Failure(kind, "no answer")])
+    record = ask(SinglePassFlow(SETTINGS)(SAMPLE), [Failure(kind, "no answer")])
     assert (record.score, record.unscored, record.outcome) == (None, outcome, outcome)
 
 
 def test_no_gold_is_counted_apart() -> None:
     hidden = Sample("7", "choice", "What color is it?", (), COLOURS)
-    record = ask(single_pass_flow(SETTINGS)(hidden), answering("B"))
+    record = ask(SinglePassFlow(SETTINGS)(hidden), answering("B"))
     assert (record.score, record.unscored, record.outcome) == (None, "no_gold", "answered")
 
 
@@ -133,7 +133,7 @@ def test_open_and_yes_no_under_circular_are_asked_once() -> None:
 
 
 def test_the_request_offers_the_valid_replies() -> None:
-    request = next(single_pass_flow(SETTINGS)(SAMPLE))
+    request = next(SinglePassFlow(SETTINGS)(SAMPLE))
     assert isinstance(request, Generate)
     assert request.choices == ("A", "B", "C", "D")
 

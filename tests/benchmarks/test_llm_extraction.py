@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.protocol.flows import AskConfig, circular_flow, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow, circular_flow
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
@@ -47,7 +47,7 @@ def talk(reply: str, verdict: Output):
 )
 def test_verdicts(verdict: str, outcome: str, score: float) -> None:
     asked, answer = talk("some feline animal, I suppose", Generated(verdict))
-    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
+    record = run_flow(SinglePassFlow(HOW)(SAMPLE), answer)
     assert (record.outcome, record.score) == (outcome, score)
     assert asked == ["model", "extractor"]
     assert record.passes[0].extraction == Generated(verdict)
@@ -56,7 +56,7 @@ def test_verdicts(verdict: str, outcome: str, score: float) -> None:
 @pytest.mark.parametrize("reply", ["C", "(C) cat", "", " \n"])
 def test_replies_matched_by_rules_are_not_sent_to_the_extractor(reply: str) -> None:
     asked, answer = talk(reply, Generated("A"))
-    run_flow(single_pass_flow(HOW)(SAMPLE), answer)
+    run_flow(SinglePassFlow(HOW)(SAMPLE), answer)
     assert asked == ["model"]
 
 
@@ -67,7 +67,7 @@ def test_the_words_of_a_filter_are_not_sent() -> None:
         asked.append(request.to)
         return Generated("Flagged: the feline", "refusal")
 
-    assert run_flow(single_pass_flow(HOW)(SAMPLE), answer).outcome == "refused"
+    assert run_flow(SinglePassFlow(HOW)(SAMPLE), answer).outcome == "refused"
     assert asked == ["model"]
 
 
@@ -95,7 +95,7 @@ def test_every_unmatched_reply_is_sent_whatever_the_rules_take_it_for(
     def answer(request: Request) -> Output:
         return Generated(verdict) if request.to == "extractor" else reply
 
-    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
+    record = run_flow(SinglePassFlow(HOW)(SAMPLE), answer)
     assert (record.outcome, record.score) == (outcome, score)
     assert isinstance(record.passes[0].by_rules, by_rules)
     assert record.values["by_rules"] == 0.0
@@ -109,20 +109,20 @@ def test_a_failed_extractor_leaves_the_sample_owed() -> None:
 
 def test_numbers_with_and_without_the_extractor() -> None:
     _, answer = talk("some feline animal", Generated("C"))
-    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
+    record = run_flow(SinglePassFlow(HOW)(SAMPLE), answer)
     assert record.values == {"match_rate": 0.0, "vanilla_by_rules": 0.0, "by_rules": 0.0}
     _, answer = talk("C", Generated("C"))
-    record = run_flow(single_pass_flow(HOW)(SAMPLE), answer)
+    record = run_flow(SinglePassFlow(HOW)(SAMPLE), answer)
     assert record.values == {"match_rate": 1.0, "vanilla_by_rules": 1.0, "by_rules": 1.0}
 
 
 def test_unread_yes_no_replies_are_matched_too() -> None:
     sample = Sample("1", "yes_no", "Is there a cat?", ("Yes",))
     _, answer = talk("certainly, a feline sits there", Generated("A"))
-    record = run_flow(single_pass_flow(HOW)(sample), answer)
+    record = run_flow(SinglePassFlow(HOW)(sample), answer)
     assert (record.answer, record.score) == ("Yes", 1.0)
     _, answer = talk("certainly, a feline sits there", Generated("Yes"))
-    record = run_flow(single_pass_flow(HOW)(sample), answer)
+    record = run_flow(SinglePassFlow(HOW)(sample), answer)
     assert (record.answer, record.score) == ("Yes", 1.0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.protocol.flows import AskConfig, OpenScoring, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, OpenScoring, SinglePassFlow
 from snellen.core.flow import run_flow
 from snellen.core.output import Empty, Failure, Generated, Output, ParsedAnswer, Truncated
 from snellen.core.record import Record
@@ -30,7 +30,7 @@ MANNER = AskConfig(Generation(max_new_tokens=16), open=OpenScoring(parse_final, 
 
 
 def asked(output: Output, sample: Sample = SAMPLE) -> Record:
-    return run_flow(single_pass_flow(MANNER)(sample), lambda request: output)
+    return run_flow(SinglePassFlow(MANNER)(sample), lambda request: output)
 
 
 def test_an_answer_may_earn_a_part() -> None:

@@ -197,10 +197,10 @@ def id_text(cell: str) -> str:
 def id_of(cells: Mapping[str, str]) -> str | None:
     """The id in a row's cells, or None if no id column has a value."""
     for name in ID_COLUMNS:
-        if cells.get(name):
+        if cell := cells.get(name):
             if name == FIGURE_IDS[-1] and "figure_id" in cells and "set_id" in cells:
                 return "/".join([id_text(cells.get(part, "")) for part in FIGURE_IDS])
-            return id_text(cells[name])
+            return cell if cell.isalnum() else id_text(cell)
     return None
 
 

@@ -459,8 +459,10 @@ def _column_list(columns: Sequence[str]) -> str:
 def _row_id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str) -> str:
     if not columns:
         return str(number - 1)
-    if len(columns) == 1 and (only := id_text(cells.get(columns[0], ""))):
-        return only
+    if len(columns) == 1:
+        cell = cells.get(columns[0], "")
+        if cell.isalnum() or (cell := id_text(cell)):
+            return cell
     values = [id_text(cells.get(column, "")) for column in columns]
     if not all(values):
         raise DataError(f"{name}, row {number}: the id ({'+'.join(columns)}) is empty")

@@ -9,12 +9,21 @@ wrong answer is worse than none: a rule that finds two options returns neither.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract import contents, labels, named_options, phrases, statements
-from snellen.extract.clean import CleanedReply, clean_reply, contains_any, fold, is_only_thinking, without_thinking
-from snellen.extract.letters import LabelMatch
+from snellen.extract.clean import (
+    CleanedReply,
+    clean_reply,
+    contains_any,
+    fold,
+    is_only_thinking,
+    kept_for_short,
+    without_thinking,
+)
+from snellen.extract.letters import LabelMatch, lone_letters
 from snellen.extract.marks import BOX, AnswerMark, has_joined_boxes, heading_end, last_mark
 from snellen.extract.options import Options, prepare_options
 
@@ -102,20 +111,50 @@ def _parse_plain_reply(reply: str, options: Mapping[str, str]) -> ParsedAnswer |
     return ParsedAnswer(core[0], rule, (start, start + 1))
 
 
-def _parse_folded(folded: str, options: Options, depth: int = 0) -> LabelMatch | Answer | None:
-    """Parse a folded reply: a match, or an answer if it is clear why there is none, or None."""
-    if phrases.API_FAILURE in folded:
-        return None
+class _OpenedReply(NamedTuple):
+    """What is seen in a reply whatever the options are."""
+
+    folded: str
+    """Without its thinking."""
+    mark: AnswerMark | None
+    text: CleanedReply | None
+    """None if it is marked, or only thinking."""
+    conclusion: tuple[CleanedReply, int] | None
+    """The text under its last heading that announces a conclusion, and where it begins."""
+
+
+@kept_for_short
+def _open_reply(folded: str) -> _OpenedReply:
     folded = without_thinking(folded)
     if "\\n" in folded:
         folded = _ESCAPED_LINE_END.sub(" \n", folded)  # a file that holds "B\\n\\nBecause ..."
     mark = last_mark(folded)
+    if mark or is_only_thinking(folded):
+        return _OpenedReply(folded, mark, None, None)
+    text = clean_reply(folded)
+    start = heading_end(text.low)
+    if start is None:
+        return _OpenedReply(folded, None, text, None)
+    conclusion = CleanedReply(text.plain[start:], text.low[start:], text.folded[start:])
+    return _OpenedReply(folded, None, text, (conclusion, start))
+
+
+def _parse_folded(folded: str, options: Options, depth: int = 0) -> LabelMatch | Answer | None:
+    """Parse a folded reply: a match, or an answer if it is clear why there is none, or None."""
+    if phrases.API_FAILURE in folded:
+        return None
+    folded, mark, text, conclusion = _open_reply(folded)
     if mark:
         return _parse_mark(folded, mark, options, depth)
-    if is_only_thinking(folded):
+    if text is None:
         return Truncated()
-    text = clean_reply(folded)
-    return _parse_under_heading(text, options) or _parse_text(text, options)
+    if conclusion is not None:
+        reading = _parse_text(conclusion[0], options)
+        if reading is not None:
+            start = conclusion[1]
+            rule = f"conclusion: {reading.rule}"
+            return LabelMatch(reading.label, rule, reading.start + start, reading.end + start)
+    return _parse_text(text, options)
 
 
 def _parse_mark(folded: str, mark: AnswerMark, options: Options, depth: int) -> LabelMatch | Answer | None:
@@ -156,19 +195,6 @@ def _parse_next_to_box(
     return LabelMatch(match["letter"], "beside the box", *match.span("letter"))
 
 
-def _parse_under_heading(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """Parse the text under the last heading that announces a conclusion."""
-    start = heading_end(text.low)
-    if start is None:
-        return None
-    conclusion = CleanedReply(text.plain[start:], text.low[start:], text.folded[start:])
-    reading = _parse_text(conclusion, options)
-    if reading is None:
-        return None
-    rule = f"conclusion: {reading.rule}"
-    return LabelMatch(reading.label, rule, reading.start + start, reading.end + start)
-
-
 def _parse_text(text: CleanedReply, options: Options) -> LabelMatch | None:
     """Apply label rules from the plainest to the weakest, then content rules."""
     reading = labels.bare_label(text.plain, options)
@@ -190,6 +216,8 @@ def _parse_by_label(text: CleanedReply, options: Options) -> LabelMatch | None:
     the first back.
     """
     stated = statements.stated_answer(text, options) if statements.may_state(text) else None
+    if options.labels and options.labels.isdisjoint(lone_letters(text.plain)):
+        return stated or labels.last_line(text.plain, options)
     first = stated or named_options.named_option(text, options)
     first = first or labels.leading_label(text.plain, options)
     if first is None:
@@ -213,13 +241,15 @@ def _parse_by_content(text: CleanedReply, options: Options) -> LabelMatch | None
     if leading:
         return leading
     mentioned = contents.mentioned_content(text, options)
-    return None if mentioned and _declines(text) else mentioned
+    return None if mentioned and _declines(text.low) else mentioned
 
 
-def _declines(text: CleanedReply) -> bool:
-    return bool(_search(_REFUSAL, _DECLINING_STEMS, text.low) or _search(_NONE_FITS, _DECLINING_STEMS, text.low))
+@kept_for_short
+def _declines(low: str) -> bool:
+    return bool(_search(_REFUSAL, _DECLINING_STEMS, low) or _search(_NONE_FITS, _DECLINING_STEMS, low))
 
 
+@kept_for_short
 def _classify_unparsed(folded: str) -> Answer:
     """The kind of a reply that no rule parsed: no option fits, refused, or unparsed."""
     text = clean_reply(folded)

@@ -5,9 +5,18 @@ All changes keep the length, so a span in the cleaned text is valid in the raw r
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
 from msgspec import Struct
 
 from snellen.core import lazy_re as re
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_SHORT_REPLY, _SHORT_REPLIES = 200, 2048
+"""Characters, and number, of the short texts whose reading is kept."""
 
 _FOLD_TABLE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _FOLD_TABLE |= {
@@ -54,6 +63,18 @@ _THINKING_START = re.compile(
 )
 _THINKING_SIGNS = frozenset("<◁[")
 _THINKING_HINTS = ("</", "/think", "/THINK", "_of_thought", "<unused95>", "final")
+
+
+def kept_for_short(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+    """The function of a text, whose results are kept for short texts: models answer many questions in the
+    same words. Its results must not be changed."""
+    kept = lru_cache(_SHORT_REPLIES)(function)
+
+    @wraps(function)
+    def read(text: str, /, *args: P.args, **options: P.kwargs) -> T:
+        return kept(text, *args, **options) if len(text) <= _SHORT_REPLY else function(text, *args, **options)  # type: ignore[arg-type]
+
+    return read
 
 
 class CleanedReply(Struct, frozen=True, gc=False):

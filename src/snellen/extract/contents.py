@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from snellen.core import lazy_re as re
 from snellen.extract import phrases
-from snellen.extract.clean import CleanedReply, contains_any
+from snellen.extract.clean import CleanedReply, contains_any, kept_for_short
 from snellen.extract.letters import LabelMatch, is_conditional, is_denied
 from snellen.extract.options import DIGIT_WORDS, NUMBER, Options, normalise_content
 
@@ -43,13 +45,31 @@ def equal_content(text: CleanedReply, options: Options) -> LabelMatch | None:
 
 def leading_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     """Match a reply that opens with the text of an option, then a pause: "Yes, there is ..."."""
-    match = _LEADING_CONTENT.match(text.plain)
-    label = match and options.by_content.get(normalise_content(match["content"]))
-    if not match or label is None or text.plain[match.end() - 1] == "?":
+    leading = _leading_phrase(text.plain)
+    label = leading and options.by_content.get(leading.content)
+    if not leading or label is None:
         return None
-    if options.contents[label] not in _COMMON_CONTENTS and _mentions_other(text, match.end(), label, options):
+    if options.contents[label] not in _COMMON_CONTENTS and _mentions_other(text, leading.behind, label, options):
         return None
-    return LabelMatch(label, "leading content", *match.span("content"))
+    return LabelMatch(label, "leading content", leading.start, leading.end)
+
+
+class _LeadingPhrase(NamedTuple):
+    """What a reply opens with up to a pause, as contents are compared."""
+
+    content: str
+    start: int
+    end: int
+    behind: int
+    """Where the pause ends."""
+
+
+@kept_for_short
+def _leading_phrase(plain: str) -> _LeadingPhrase | None:
+    match = _LEADING_CONTENT.match(plain)
+    if not match or plain[match.end() - 1] == "?":
+        return None
+    return _LeadingPhrase(normalise_content(match["content"]), *match.span("content"), match.end())
 
 
 def part_of_content(text: CleanedReply, options: Options) -> LabelMatch | None:

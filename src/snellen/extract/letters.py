@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from snellen.core import lazy_re as re
 from snellen.extract import phrases
+from snellen.extract.clean import kept_for_short
 from snellen.extract.options import Options
 
 
@@ -80,6 +81,17 @@ _LATER_LETTER = re.compile(r"(?:,|\band|\bor)\s*[(\[]([A-Z])[)\]]")
 _INLINE_LETTER = re.compile(rf"([A-Z])(?<![{WORD}][A-Z])[.):\]、]\s*")
 
 
+_LONE_LETTER = re.compile(r"[A-Z](?![A-Za-z])|[a-h](?=\))")
+
+
+@kept_for_short
+def lone_letters(text: str) -> frozenset[str]:
+    """Capitals that no letter follows, and small letters before a bracket, as capitals: what is no such letter
+    is no label in running text."""
+    return frozenset("".join(_LONE_LETTER.findall(text)).upper())
+
+
+@kept_for_short
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether the mention at start..end is negated, conditional, or called wrong after it."""
     if _DENIED_AFTER.match(text, end):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -67,7 +67,7 @@ def _fraction_text(match: re.Match[str]) -> str:
     return f"{match['over'] or match['one'] or ''}/{match['under'] or match['two'] or ''}"
 
 
-class Options(Struct, frozen=True, gc=False):
+class Options(Struct, frozen=True, dict=True):
     """Labels with their contents; without labels, any capital letter may be one."""
 
     labels: frozenset[str]
@@ -76,12 +76,17 @@ class Options(Struct, frozen=True, gc=False):
     by_content: dict[str, str]
     """Normalised content to label, of equal options the first. Contents that are only equal in
     this form ("a cat", "the cat") are left out."""
-    by_formula: dict[str, str]
-    """Normalised formula to label, like `by_content`."""
+    raw: tuple[tuple[str, str], ...]
+    """Labels with their texts as given."""
     numeric: bool
     """Whether every content is a number."""
     max_length: int
     """Characters of the longest raw content."""
+
+    @cached_property
+    def by_formula(self) -> dict[str, str]:
+        """Normalised formula to label, like `by_content`; made for the first reply that needs it."""
+        return _label_by_form({label: normalise_formula(content) for label, content in self.raw}, self.raw)
 
     @property
     def longest_content(self) -> int:
@@ -117,19 +122,22 @@ def prepare_options(items: tuple[tuple[str, str], ...]) -> Options:
         ((label, content) for label, content in contents.items() if content), key=lambda item: -len(item[1])
     )
     non_empty = [content for _, content in longest_first]
-    raw = {label: " ".join(content.split()) for label, content in items}
     return Options(
         labels=frozenset(contents),
         contents=dict(longest_first),
-        by_content=_label_by_form(contents, raw),
-        by_formula=_label_by_form({label: normalise_formula(content) for label, content in items}, raw),
+        by_content=_label_by_form(contents, items),
+        raw=items,
         numeric=bool(non_empty) and all(NUMBER.fullmatch(content) for content in non_empty),
         max_length=max([len(content) for _, content in items], default=0),
     )
 
 
-def _label_by_form(forms: Mapping[str, str], raw: Mapping[str, str]) -> dict[str, str]:
+def _label_by_form(forms: Mapping[str, str], items: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Form to label, for forms of a single option, or of options that are written alike."""
+    distinct = {form: label for label, form in forms.items() if form}
+    if len(distinct) == len(forms):
+        return distinct
+    raw = {label: " ".join(content.split()) for label, content in items}
     label_by_form: dict[str, str] = {}
     differing = set()
     for label, form in forms.items():

@@ -66,6 +66,10 @@ class Replay(ModelDefaults):
             if question_id not in self._predictions:
                 of = f"turn {ref.turn} of {ref.sample}"
                 return Failure("missing", f"no recorded prediction for {of}")
+        return self.reply_to(question_id)
+
+    def reply_to(self, question_id: str) -> Output:
+        """The recorded reply to a question, or row, of this id."""
         reply = self._predictions.get(question_id)
         if reply is None:
             return Failure("missing", f"no recorded prediction for id {question_id!r}")

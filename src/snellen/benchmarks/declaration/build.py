@@ -19,7 +19,7 @@ from snellen.benchmarks.declaration.videos import find_videos, show_videos, spli
 from snellen.benchmarks.protocol.ask_config import check_allowed
 from snellen.benchmarks.protocol.control import apply_control
 from snellen.benchmarks.protocol.few_shot import SHOTS, SHOTS_FROM, select_few_shot
-from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow
 from snellen.benchmarks.protocol.gate import apply_gate, split_gate
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.parsers import OWN, base_rule, failures_of, select_rule
@@ -133,7 +133,7 @@ def _plain_benchmark(resolved: ResolvedVariant) -> Benchmark:
         open=partial(_open_table, declaration, variant),
         fetch=declaration.data.fetcher(variant),
         samples=partial(_read_samples, declaration, resolved.options),
-        flow=single_pass_flow(AskConfig(Generation())),
+        flow=SinglePassFlow(AskConfig(Generation())),
         summarise=partial(summarise, failures=resolved.failures),
         options=declaration.scoring.options(declaration),
         rules=tuple(declaration.scoring.rules),

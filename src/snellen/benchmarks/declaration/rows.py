@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 _NOTHING: Mapping[str, str] = {}
 GROUP_COLUMNS = ("split", "l2-category", "category")
+_LETTERS = tuple(zip(ascii_uppercase, (*ascii_uppercase[1:], ""), strict=True))
+"""Each letter with the next one."""
 _STRIDE_DIGITS = len(str(ROTATION_STRIDE))
 _SEVERAL_TYPES = frozenset({"multi", "multi_select", "multiple_answers"})
 """Values of the column `type` of questions with any number of right options."""
@@ -213,7 +215,9 @@ def sample_of(
     golds = row_gold(row)
     kind = fixed_kind or infer_kind(cells, options, golds, column)
     question = cells.get("question", default_question)
-    labels = _label_list(golds, options) if kind == "choice" and fixed_kind is None else ""
+    # One letter is no list of labels.
+    is_list = kind == "choice" and fixed_kind is None and len(golds) == 1 and len(golds[0]) > 1
+    labels = _label_list(golds[0].strip(), options) if is_list else ""
     if labels or (
         options and fixed_kind is None and "type" in cells and cells["type"].strip().lower() in _SEVERAL_TYPES
     ):
@@ -261,11 +265,8 @@ def asks_for_page(row: Row) -> bool:
     return any(_KINDS.get(row.cells.get(name, "").strip().lower()) == "page" for name in KIND_COLUMNS)
 
 
-def _label_list(golds: tuple[str, ...], options: Mapping[str, str]) -> str:
+def _label_list(gold: str, options: Mapping[str, str]) -> str:
     """The gold answer "A,C" or "AC" as "A, C"; empty if it does not name several options."""
-    if len(golds) != 1 or len(golds[0]) == 1:
-        return ""
-    gold = golds[0].strip()
     if _LABEL_LIST.fullmatch(gold) is None or gold in map(str.strip, options.values()):
         return ""
     labels = sorted(re.findall("[A-Z]", gold))
@@ -286,11 +287,11 @@ def check_unique_ids(samples: Iterable[Sample], path: str) -> Iterator[Sample]:
 def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
     """The columns A, B, C, ... up to the first that is missing; a single gap is skipped."""
     options: dict[str, str] = {}
-    for index, letter in enumerate(ascii_uppercase):
+    for letter, following in _LETTERS:
         text = cells.get(letter)
         if text is not None:
             options[letter] = text
-        elif not options or ascii_uppercase[index + 1 : index + 2] not in cells:
+        elif not options or following not in cells:
             break
     return options
 

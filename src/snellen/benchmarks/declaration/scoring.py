@@ -28,9 +28,9 @@ from snellen.benchmarks.protocol.flows import (
     INVENTED_FIELDS,
     AskConfig,
     Circular,
+    SinglePassFlow,
     YesNoParser,
     circular_flow,
-    single_pass_flow,
 )
 from snellen.benchmarks.protocol.judging import JUDGE, judge_parameters, panel_of
 from snellen.benchmarks.protocol.parsers import (
@@ -115,7 +115,7 @@ class RuleScoring(Scoring):
         scored = replace(
             plain,
             samples=samples,
-            flow=single_pass_flow(config) if mode == "off" else circular_flow(config, mode),
+            flow=SinglePassFlow(config) if mode == "off" else circular_flow(config, mode),
             summarise=self._summarise(headline, resolved, secondary),
             headline=headline,
             requires=few_shot_requirements(plain.requires, options, variant.control),

@@ -156,15 +156,22 @@ class FewShotTurns(NamedTuple):
     media: Mapping[str, Source]
 
 
-def single_pass_flow(config: AskConfig) -> Callable[[Sample], Flow]:
+@dataclass(frozen=True, slots=True)
+class SinglePassFlow:
     """Ask once, parse the reply by the rules of the sample's kind, score it."""
 
-    def flow(sample: Sample) -> Flow:
-        planned = PlannedPass(sample.options, sample.gold)
-        done = yield from _ask_pass(sample, planned, 0, config)
-        return finish(sample, (done,), config)
+    config: AskConfig
 
-    return flow
+    def __call__(self, sample: Sample) -> Flow:
+        planned = PlannedPass(sample.options, sample.gold)
+        done = yield from _ask_pass(sample, planned, 0, self.config)
+        return finish(sample, (done,), self.config)
+
+    def score_reply(self, sample: Sample, output: Output) -> Record:
+        """The record of a sample whose reply is at hand, as the flow returns it without an extractor."""
+        planned, config = PlannedPass(sample.options, sample.gold), self.config
+        answer = parse_output(sample, planned, output, config)
+        return finish(sample, (_graded_pass(sample, planned, output, answer, config),), config)
 
 
 def circular_flow(config: AskConfig, mode: Circular) -> Callable[[Sample], Flow]:
@@ -238,22 +245,34 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         if steps is not None:
             extraction = yield from steps
             answer = resolve_answer(by_rules, extraction.answer)
+    done = _graded_pass(sample, planned, output, answer, config, messages.cached_messages())
+    if extraction is None:
+        return done
+    return msgspec.structs.replace(done, extraction=extraction.output, by_rules=by_rules)
+
+
+def _graded_pass(
+    sample: Sample,
+    planned: PlannedPass,
+    output: Output,
+    answer: Answer | None,
+    config: AskConfig,
+    messages: tuple[Message, ...] = (),
+) -> Pass:
     earned = credit(sample, planned, answer, config) if answer is not None else None
     if isinstance(earned, DrawnCredit) and isinstance(answer, ParsedAnswer):
         answer = msgspec.structs.replace(answer, rule=DRAWN)
     return Pass(
-        prompt=messages.cached_messages(),
-        output=output,
-        answer=answer,
-        gold=planned.gold,
-        correct=None if earned is None else earned == 1.0,
+        messages,
+        output,
+        answer,
+        planned.gold,
+        None if earned is None else earned == 1.0,
         # Stored only if it says more than `correct`, and options only if they were rotated: records
         # of plain choices stay small.
-        credit=earned if earned not in (None, 0.0, 1.0) else None,
-        options=dict(planned.options) if planned.options is not sample.options else {},
-        row=planned.row,
-        extraction=extraction.output if extraction is not None else None,
-        by_rules=by_rules if extraction is not None else None,
+        earned if earned not in (None, 0.0, 1.0) else None,
+        dict(planned.options) if planned.options is not sample.options else {},
+        planned.row,
     )
 
 
@@ -397,7 +416,8 @@ def finish(
     score = None
     if unscored is None:
         score = _pass_score(first) if len(passes) == 1 else min(map(_pass_score, passes))
-    # Python makes a dict of more than fifteen names in one call, which takes four times as long.
+    # Samples and records are never changed, so that they share their dicts. Python makes a dict of more
+    # than fifteen names in one call, which takes four times as long.
     return Record(
         sample.id,
         sample.kind,
@@ -407,21 +427,16 @@ def finish(
         unscored=unscored,
         answer=first.answer.value if isinstance(first.answer, ParsedAnswer) else None,
         gold=sample.gold,
-        options=_as_dict(sample.options),
-        groups=_as_dict(sample.groups),
-        media=tuple([ref.digest for ref in sample.media]),
+        options=options if type(options := sample.options) is dict else dict(options),
+        groups=groups if type(groups := sample.groups) is dict else dict(groups),
+        media=tuple([ref.digest for ref in sample.media]) if sample.media else (),
         passes=passes,
         values=_values(sample, passes, config, circular, score),
         saved=saved if unscored is None else 0,
         failure=failure.kind if failure is not None else None,
         unit=sample.unit,
-        metadata=_as_dict(sample.metadata),
+        metadata=metadata if type(metadata := sample.metadata) is dict else dict(metadata),
     )
-
-
-def _as_dict(mapping: Mapping[str, str]) -> dict[str, str]:
-    """The mapping itself if it is a dict: samples and records are never changed."""
-    return mapping if isinstance(mapping, dict) else dict(mapping)
 
 
 def failure_of(result: Pass) -> Failure | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from snellen.benchmarks.protocol.flows import AskConfig, YesNoParser, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow, YesNoParser
 from snellen.core.flow import Flow
 from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Record
@@ -22,7 +22,7 @@ def flow_reporting_all_rules(config: AskConfig, parsers: Mapping[str, YesNoParse
 
     Under the parser's own name: 1 if it is right; under `yes_<name>`: 1 if it is a yes.
     """
-    ask = single_pass_flow(config)
+    ask = SinglePassFlow(config)
 
     def flow(sample: Sample) -> Flow:
         record = yield from ask(sample)

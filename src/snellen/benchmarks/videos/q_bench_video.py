@@ -36,7 +36,7 @@ from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, video_name
-from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
@@ -122,7 +122,7 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
         template=CHOICE_TEMPLATE,
         by_meaning=parsers.by_meaning,
     )
-    asked = single_pass_flow(config)
+    asked = SinglePassFlow(config)
     return lambda sample: asked(sample) if sample.kind == "choice" else graded(sample)
 
 

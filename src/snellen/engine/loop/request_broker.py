@@ -357,7 +357,8 @@ class RequestBroker:
         Results are cached by digest.
         """
         sources: dict[str, Source] = {}
-        for message in request.messages:
+        messages = tuple(request.messages)
+        for message in messages:
             for part in message.media():
                 if part.digest not in self._media_errors:
                     if len(self._media_errors) >= _MAX_CHECKED_MEDIA:
@@ -366,7 +367,11 @@ class RequestBroker:
                 error = self._media_errors[part.digest]
                 if error is not None:
                     return Failure("media", error, sent=0)
-        return replace(request, media={**request.media, **sources}) if sources else request
+        if not sources:
+            return request
+        # Of lazy messages, from here on the built ones are looked at.
+        built = {} if isinstance(request, Compare) else {"messages": messages}
+        return replace(request, media={**request.media, **sources}, **built)
 
     def _window_for(self, model: RemoteModel) -> ConcurrencyWindow:
         fresh = ConcurrencyWindow(model.concurrency, INITIAL_WINDOW * model.servers)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from snellen.benchmarks.protocol.flows import SinglePassFlow
 from snellen.core.benchmark import Benchmark
 from snellen.core.flow import run_flow
 from snellen.core.infrequent_gc import infrequent_gc
@@ -56,9 +57,14 @@ def score_replies(
                 yield sample
 
     if judges is None or not judges.models:
-        flow, reply = benchmark.flow, replay.reply
+        flow, reply, reply_to = benchmark.flow, replay.reply, replay.reply_to
         with infrequent_gc():
-            records = [run_flow(flow(sample), reply) for block in _split_blocks(noted_samples()) for sample in block]
+            blocks = _split_blocks(noted_samples())
+            if isinstance(flow, SinglePassFlow) and not flow.config.extractor:
+                # One request of which all is known: it need not be made.
+                records = [flow.score_reply(sample, reply_to(sample.id)) for block in blocks for sample in block]
+            else:
+                records = [run_flow(flow(sample), reply) for block in blocks for sample in block]
     else:
         from snellen.engine.offline.judge_recorded import judge_samples
 

@@ -24,6 +24,7 @@ from snellen.settings import proxy_for
 if TYPE_CHECKING:
     from aiohttp import ClientConnectorError, ClientResponse, ClientSession, ClientTimeout, FormData
     from aiohttp.abc import AbstractResolver
+    from yarl import URL
 
     Payload = bytes | IO[bytes] | AsyncIterator[bytes] | FormData
 
@@ -263,16 +264,19 @@ class HttpClient:
         transfers: bool = False,
     ) -> AbstractAsyncContextManager[ClientResponse]:
         """Send a request. `transfers`: it has no time limit as long as bytes are moving."""
-        from yarl import URL
-
         session = self._loop_session()
+        target: str | URL = url
+        if self._endpoint.credentials is not None:
+            from yarl import URL
+
+            # What is signed is sent as it stands: aiohttp would write %3A as a colon.
+            target = URL(url, encoded=True)
         # A proxy resolves names itself, so that their addresses cannot be checked here.
         if external and not self._proxy and not self._image_host_policy.is_trusted(url):
             session = self._public_session = self._public_session or self._new_session(public_resolver())
         return session.request(
             method,
-            # What is signed is sent as it stands: aiohttp would write %3A as a colon.
-            URL(url, encoded=True) if self._endpoint.credentials is not None else url,
+            target,
             data=io.BytesIO(body) if isinstance(body, bytes) and len(body) > _LARGE_BODY else body,
             headers=headers,
             timeout=self._transfer_timeout if transfers else self._reply_timeout,

@@ -186,7 +186,7 @@ class ServerModel(RemoteModel):
     def _media_of(self, request: Request) -> list[Media]:
         """The media that are sent, in the order of the prompt."""
         messages = apply_image_policy(request.messages, self.config.setup.images)
-        return [part for message in messages for part in message.media()]
+        return [part for message in messages for part in message.parts if isinstance(part, Media)]
 
     def _unsupported_reason(self, request: Request) -> str | None:
         """Why the model cannot take this request, or None."""
@@ -200,8 +200,8 @@ class ServerModel(RemoteModel):
         if isinstance(request, Generate) and "text" not in capabilities.outputs:
             return "the endpoint draws images and answers no questions"
         for message in request.messages:
-            for part in message.media():
-                if part.kind not in capabilities.inputs:
+            for part in message.parts:
+                if isinstance(part, Media) and part.kind not in capabilities.inputs:
                     return f"the model takes no {part.kind} input"
         return None
 

@@ -161,6 +161,7 @@ def has_adaptive_thinking(profile: ProviderProfile, model: str) -> bool:
     return _matches(profile.adaptive, model)
 
 
+@functools.cache
 def _matches(patterns: tuple[str, ...], model: str) -> bool:
     # Bedrock names the maker in front: `us.anthropic.claude-...`, or behind an ARN and a slash.
     name = model.rsplit("/", 1)[-1].rsplit("anthropic.", 1)[-1]

@@ -38,7 +38,7 @@ from snellen.benchmarks.protocol.ask_config import (
     max_reply_tokens,
 )
 from snellen.benchmarks.protocol.drawing_options import allow_drawing_options, drawing_options, split_drawing_options
-from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow
 from snellen.benchmarks.protocol.parsers import (
     OWN,
     PARSERS,
@@ -191,7 +191,7 @@ class SeedScoring(Scoring):
             raise UsageError("seedbench ranks texts: shots and cot are for replies, with protocol=generate")
 
     def _flow(self, config: AskConfig, drawing: Drawing) -> Callable[[Sample], Flow]:
-        text = ranked_flow if self.protocol == "ranking" else single_pass_flow(config)
+        text = ranked_flow if self.protocol == "ranking" else SinglePassFlow(config)
         by_subpart = {DRAWN: drawing_flow(drawing), TEXT_AND_DRAWN: text_then_drawing_flow(text, drawing)}
 
         def flow(sample: Sample) -> Flow:
