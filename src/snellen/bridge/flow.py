@@ -202,16 +202,16 @@ def _join_passes(sample: Sample, done: Sequence[Record], count: int) -> Record:
 
 
 def find_order(
-    own: Mapping[str, str], gold: Sequence[str], shown: Mapping[str, str], its_gold: Sequence[str]
+    own: Mapping[str, str], gold: Sequence[str], asked: Mapping[str, str], its_gold: Sequence[str]
 ) -> tuple[int, ...]:
     """Where each of the options that are shown stands among the tool's own, () if they stand as there. Of
     options of one text, the gold one is the gold one."""
-    if (dict(own), tuple(gold)) == (dict(shown), tuple(its_gold)) or set(own) != set(shown):
+    if (dict(own), tuple(gold)) == (dict(asked), tuple(its_gold)) or set(own) != set(asked):
         return ()
     labels = list(own)
     left = [label for label in labels if label not in gold]
     order = []
-    for label, text in shown.items():
+    for label, text in asked.items():
         found = gold[0] if label in its_gold and gold else next(one for one in left if own[one] == text)
         order.append(labels.index(found))
         left = [one for one in left if one != found]

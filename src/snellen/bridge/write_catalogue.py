@@ -91,13 +91,13 @@ def try_tasks(command: WorkerCommand, names: list[str], folder: Path) -> Iterato
         worker.close()
 
 
-def read_fault(kind: str, said: str) -> Tried:
+def read_fault(kind: str, message: str) -> Tried:
     """What an error of a loader means; one of its own code is what nothing else explains."""
     signs = {"key": _KEYS, "data": _NETWORK, "needs": _NEEDS}
-    found = kind if kind != "peer" else next((came for came in signs if any(one in said for one in signs[came])), "")
-    if any(sign in said for sign in _KEYS):
+    found = kind if kind != "peer" else next((name for name in signs if any(one in message for one in signs[name])), "")
+    if any(sign in message for sign in _KEYS):
         found = "key"
-    return found or "broken", "" if found in ("data", "key") else shorten(said)
+    return found or "broken", "" if found in ("data", "key") else shorten(message)
 
 
 def read_proof(file: Path) -> Iterator[tuple[str, Tried]]:

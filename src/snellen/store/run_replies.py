@@ -64,7 +64,9 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
     with closing(connect(target)) as connection, _errors(f"the replies of {store} cannot be copied to {target}"):
         connection.execute("ATTACH DATABASE ? AS other", (readable_file(store),))
         numbers = _numbers(connection, store, folders, "other.")
-        _fill_wanted(connection, (*map(_recorded, folders), _asked_by(connection, numbers.values(), "other.")))
+        _fill_wanted(
+            connection, (*map(_recorded_digests, folders), _digests_asked_by(connection, numbers.values(), "other."))
+        )
         connection.execute("CREATE TEMP TABLE renamed (id INTEGER PRIMARY KEY, folder TEXT)")
         named = [(number, str(folders[folder].absolute())) for folder, number in numbers.items()]
         connection.executemany("INSERT INTO renamed VALUES (?, ?)", named)
@@ -130,13 +132,15 @@ def find_unneeded(store: Path, folders: Collection[Path]) -> UnneededReplies:
                 f"if they are deleted for good, first: snellen runs {store.parent} --where state=gone --delete"
             )
             return UnneededReplies(store, frozenset(), runs, reason=reason)
-        asked = frozenset(_asked_by(connection, runs))
-        needed = {*asked, *(digest for one in folders for digest in _recorded(one))}
+        asked = frozenset(_digests_asked_by(connection, runs))
+        needed = {*asked, *(digest for one in folders for digest in _recorded_digests(one))}
         models = _models_of(connection, needed)
         others = {one: number for one, number in others.items() if _may_share(connection, one, models)}
         for folder in others:
-            needed.difference_update(_recorded(folder))
-        needed.difference_update(_asked_by(connection, [number for number in others.values() if number is not None]))
+            needed.difference_update(_recorded_digests(folder))
+        needed.difference_update(
+            _digests_asked_by(connection, [number for number in others.values() if number is not None])
+        )
         return UnneededReplies(store, frozenset(needed), runs, asked - needed)
 
 
@@ -163,14 +167,14 @@ def _change(connection: sqlite3.Connection, statement: str, digests: Collection[
     return connection.total_changes - before
 
 
-def _recorded(folder: Path) -> Iterator[bytes]:
+def _recorded_digests(folder: Path) -> Iterator[bytes]:
     """The digests of the replies that a run has recorded."""
     if _has_run(folder):
         for line in open_run(folder).read_as(_Requests):
             yield from map(bytes.fromhex, line.requests)
 
 
-def _asked_by(connection: sqlite3.Connection, numbers: Collection[int], schema: str = "") -> Iterator[bytes]:
+def _digests_asked_by(connection: sqlite3.Connection, numbers: Collection[int], schema: str = "") -> Iterator[bytes]:
     """The digests of the replies that runs, by their numbers, had asked for. Reads the entire store once."""
     if numbers:
         chosen = ", ".join(map(str, numbers))

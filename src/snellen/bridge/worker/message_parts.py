@@ -76,11 +76,11 @@ def linked_part(folder: Path, kind: str, link: str) -> dict[str, str]:
     return file_part(folder, kind, path, mimetypes.guess_type(path.name)[0] or f"{kind}/*")
 
 
-def find_fixed(own: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]) -> str:
+def find_fixed(own: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]]) -> str:
     """Why a prompt is not the same one with its options in another order: it must hold the same characters, and
     the same media in the same order. "" if it is."""
-    text, other = ("\n".join(_all_parts(one, "text")) for one in (own, shown))
-    if list(_all_parts(own, "path")) != list(_all_parts(shown, "path")):
+    text, other = ("\n".join(_all_parts(one, "text")) for one in (own, asked))
+    if list(_all_parts(own, "path")) != list(_all_parts(asked, "path")):
         return "its options are pictures, which would change places"
     if text == other:
         return "its prompt does not follow the options of its row"
