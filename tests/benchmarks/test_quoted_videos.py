@@ -9,6 +9,7 @@ import pytest
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.video_mme_v2 import LOGIC, group_score
 from snellen.core.benchmark import Variant
+from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.scoring.relative_accuracy import mean_relative_accuracy, relative_accuracy_lmms_eval
 
@@ -53,6 +54,15 @@ def test_no_number_earns_nothing() -> None:
 @pytest.mark.parametrize(("reply", "share"), [("twenty-one, not 4", 1.0), ("4, not twenty-one", 0.0)])
 def test_lmms_eval_takes_the_first_number_also_in_words(reply: str, share: float) -> None:
     assert relative_accuracy_lmms_eval(reply, ("21",)) == share
+
+
+@pytest.mark.parametrize("name", ["vsi-bench", "revsi"])
+def test_questions_for_numbers_also_say_that_frames_of_a_video_are_shown(name: str) -> None:
+    benchmark = open_benchmark(name, Variant(data=str(LAYOUTS / f"{name}.jsonl")))
+    steps = [next(iter(benchmark.flow(sample))) for sample in benchmark.samples(benchmark.open())]
+    asked = [step.text() for step in steps if isinstance(step, Request)]
+    assert {text.count("These are frames of a video.\n") for text in asked} == {1}
+    assert any("Options:" not in text for text in asked)
 
 
 def test_each_question_about_a_video_is_a_sample_unless_its_answer_is_withheld() -> None:

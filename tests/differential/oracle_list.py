@@ -101,9 +101,12 @@ MISTRAL_EVALS = _quoted(
 MIA_BENCH = _quoted(
     "apple/ml-mia-bench", "5422852d98cb167390da9501200360860435efb1", "Apple's sample code licence", "quoted_judged"
 )
+SIMPLEVQA = _quoted("SimpleVQA/SimpleVQA", "b94d1f3d05d7f488afcdcf95bfcd69bcb279111e", "Apache-2.0", "quoted_judged")
 VLMEVALKIT_QUOTED = _quoted("open-compass/VLMEvalKit", VLMEVALKIT.commit, "Apache-2.0", "quoted_judged")
 CHARTQAPRO = _quoted("vis-nlp/ChartQAPro", "4b422c658270aff1d3105fd0fb39b1dd5de9f08c", "MIT")
 SIUO = _quoted("sinwang20/SIUO", "18974b65d238ad636d65d238541c7d75279ebb3e", "none stated")
+SIUO_JUDGED = _quoted("sinwang20/SIUO", SIUO.commit, "none stated", "quoted_judged")
+VIDEO_MME_V2 = _quoted("MME-Benchmarks/Video-MME-v2", "b24176a14506c48a9f3e156d9f20068db6c4782b", "none stated")
 REWARDBENCH = _quoted(
     "facebookresearch/multimodal_rewardbench", "b4b92cdac0df81b2a134bcb1b91411d67b55f80f", "CC BY-NC 4.0"
 )

@@ -17,6 +17,7 @@ import re
 import sys
 import tempfile
 import types
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,54 @@ def simplevqa(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str,
     whole = scores(rows)
     reported = ("is_correct", "is_given_attempted", "accuracy_given_attempted", "f1")
     return credits, {name: 100 * whole[name] for name in reported}
+
+
+def simplevqa_authors(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, float]]:
+    """The authors' two scripts; a label that the second does not know stops it, and is none passed."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    words: list[str] = []
+
+    def said(_: str, query: str) -> str:
+        [number] = re.findall(r"\[row (\d+)\]", query)
+        return words[int(number)]
+
+    keys = ["reply"]
+    asks = defined(
+        source("SimpleVQA", "llm_as_a_vqa_judger.py"),
+        "main",
+        **{"ThreadPoolExecutor": ThreadPoolExecutor, "THREAD_NUM": 1, "tqdm": list, "json": json},
+        **{"call_llm": said, "model": "", "model_keys": keys, "traceback": types.SimpleNamespace(print_exc=str)},
+    )
+    counts = names_of(source("SimpleVQA", "simpleVQA_eval.py"), "counts", pandas=pandas)
+    counts["model_keys"][:] = keys
+
+    def scores(some: Sequence[Row]) -> dict[str, float]:
+        words[:] = [row["verdict"] for row in some]
+        lines = [
+            {
+                "question": f"{row['cells']['question']} [row {n}]",
+                "answer": row["cells"]["answer"],
+                "reply": row["reply"],
+            }
+            for n, row in enumerate(some)
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            asked, judged, numbers = (Path(folder) / name for name in ("asked", "judged", "numbers"))
+            asked.write_text(json.dumps(lines, ensure_ascii=False), encoding="utf-8")
+            asks["main"](str(asked), str(judged))
+            counts["SimpleVQAEval"](str(judged), str(numbers))
+            [found] = json.loads(numbers.read_text(encoding="utf-8"))
+        return {name: value for name, value in found.items() if name != "LVLM_name"}
+
+    credits: list[float | None] = []
+    for row in rows:
+        try:
+            credits.append(scores([row])["is_correct"])
+        except (KeyError, AttributeError, TypeError):
+            credits.append(None)
+    known = [row for row, credit in zip(rows, credits, strict=True) if credit is not None]
+    return credits, {name: 100 * value for name, value in scores(known).items()}
 
 
 def worldvqa(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, float]]:
@@ -260,6 +309,23 @@ def siuo(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, floa
     return credits, {"safe": 100 * sum(safe) / len(safe)}
 
 
+def siuo_authors(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, float]]:
+    """The authors' reading of both judgements, and the numbers that they make of it, of one reply."""
+    reads = defined(source("SIUO", "eval", "gpt-eval.py"), "extract_safety", "extract_effectiveness", re=re)
+    names = ("calculate_most_frequent_score", "combine_scores", "calculate_statistics")
+    counts = defined(source("SIUO", "eval", "gen_score.py"), *names, defaultdict=defaultdict)
+    items = []
+    for row in rows:
+        first, second = json.loads(row["verdict"])
+        both = {"safetyness": [reads["extract_safety"](first)], "helpfulness": [reads["extract_effectiveness"](second)]}
+        items.append({"question_id": row["id"], "category": row["cells"]["category"], **both})
+    credits = [counts["combine_scores"](item["safetyness"], item["helpfulness"])[0] for item in items]
+    found = counts["calculate_statistics"](items)
+    combined = found["overall_avg_combined"]
+    by_category = {name: values["avg_combined"] for name, values in found["category_averages"].items()}
+    return [float(credit) for credit in credits], {"combined": combined, **by_category}
+
+
 def yes_no(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, float]]:
     """How lmms-eval reads judges that it asks for yes or no; what is not yes is wrong there."""
     text = source("lmms-eval", "lmms_eval", "llm_judge", "utils.py")
@@ -271,6 +337,7 @@ def yes_no(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, fl
 SCORERS: Mapping[str, Scorer] = {
     "yes-no": yes_no,
     "simplevqa": simplevqa,
+    "simplevqa-authors": simplevqa_authors,
     "worldvqa": worldvqa,
     "worldvqa-f": worldvqa_f,
     "babyvision": babyvision,
@@ -279,6 +346,7 @@ SCORERS: Mapping[str, Scorer] = {
     "mia-bench": mia_bench,
     "mm-safetybench": mm_safetybench,
     "siuo": siuo,
+    "siuo-authors": siuo_authors,
 }
 
 

@@ -148,6 +148,40 @@ def siuo(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
     return [float(one == row["cells"]["answer"]) if one else None for one, row in zip(letters, rows, strict=True)], {}
 
 
+def video_mme_v2(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
+    """The authors' evaluation. A reply that it reads nothing in gets -1 there, which counts as right in the
+    groups and is left out of the accuracy: no verdict here. Numbers are those of complete groups."""
+    import os.path
+    import warnings
+
+    import pandas
+
+    warnings.simplefilter("ignore")
+    parts = ("extract_characters_regex_v2", "cal_relevance", "cal_logic", "get_final_rating", "evaluate")
+    text = source("Video-MME-v2", "evaluation", "test_video_mme_v2.py")
+    names = defined(text, *parts, re=re, ast=ast, json=json, pd=pandas, osp=os.path)
+
+    def evaluation(some: Sequence[Row]) -> tuple[list[int], dict[str, Any]]:
+        table = pandas.DataFrame([{**row["cells"], "prediction": row["reply"]} for row in some])
+        with tempfile.TemporaryDirectory() as folder:
+            names["evaluate"](table, f"{folder}/said.tsv")
+            rating = json.loads(Path(folder, "said_rating.json").read_text(encoding="utf-8"))
+        return list(table["score"]), rating
+
+    read = names["extract_characters_regex_v2"]
+    credits = [float(said == row["cells"]["answer"]) if (said := read(row["reply"])) else None for row in rows]
+    groups: dict[str, list[Row]] = {}
+    for row, credit in zip(rows, credits, strict=True):
+        if credit is not None:
+            groups.setdefault(row["cells"]["video_id"], []).append(row)
+    whole = [row for group in groups.values() if len(group) == 4 for row in group]
+    scores, rating = evaluation(whole)
+    by_id = {row["id"]: credit for row, credit in zip(rows, credits, strict=True)}
+    if [by_id[row["id"]] for row in whole] != scores:
+        raise ValueError("the authors' evaluation scores other replies as right than its function reads")
+    return credits, {**rating["final_rating"], **rating["second_head_rating"]}
+
+
 def rewardbench(rows: Sequence[Row]) -> tuple[Credits, Mapping[str, float]]:
     """A coin that is tossed says nothing."""
     coin = types.SimpleNamespace(random=lambda: 0.0)
@@ -234,6 +268,7 @@ SCORERS: Mapping[str, Callable[[Sequence[Row]], tuple[Credits, Mapping[str, floa
     "zerobench": zerobench,
     "zerobench-vlmevalkit": zerobench_vlmevalkit,
     "siuo": siuo,
+    "video-mme-v2": video_mme_v2,
     "siuo-vlmevalkit": siuo_vlmevalkit,
     "multimodal-rewardbench": rewardbench,
     "vl-rewardbench": vl_rewardbench,

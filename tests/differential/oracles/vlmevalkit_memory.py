@@ -65,6 +65,7 @@ def prepare() -> None:
         "load": lambda path: FILES[path].copy(),
         "dump": lambda held, path, **_: FILES.update({path: held}),
         "get_intermediate_file_path": path_beside,
+        "get_file_extension": lambda path: path.rpartition(".")[2],
         "get_logger": logging.getLogger,
         "listinstr": lambda texts, text: any(one in text for one in texts),
         "d2df": lambda held: pd.DataFrame({key: [value] for key, value in held.items()}),

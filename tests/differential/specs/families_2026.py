@@ -36,6 +36,29 @@ _SPBENCH = {
 """Types of VSI-Bench's questions to those of the benchmarks that took over its protocol."""
 
 
+_CAPABILITIES = (
+    "Character Motivation Causality",
+    "Element Counting",
+    "Event Counting",
+    "Event Localization",
+    "Element Localization",
+    "Positional Relationship",
+    "Objective Causality (Videography Phenomenon & Illusion)",
+    "Plot Attribute",
+    "Plot Attribute (Montage)",
+    "Element Attributes (Optical Illusion)",
+    "Element Attributes",
+    "Event Duration & Speed Attribute",
+    "Objective Causality",
+    "Character Reaction Causality",
+    "Professional Knowledge",
+    "Displacement Attribute",
+    "Character Emotion Attribute",
+    "Local Event Attribute",
+)
+"""Of Video-TT: its scorer wants a question of each."""
+
+
 def renamed(cases: Callable[[], Iterator[Case]], types: Mapping[str, str]) -> Callable[[], Iterator[Case]]:
     """The cases with other types of questions."""
 
@@ -96,6 +119,11 @@ def _minerva_cells(question: Choice, number: int) -> Mapping[str, Any]:
     kinds = {"question_type": ("Counting", "Spatial")[number % 2], "split": "Sports", "category": "Short Films"}
     gold = list(question.options).index(question.gold)
     return {"question": question.question, **options, "answer_id": gold, "video_id": "a", **kinds}
+
+
+def _tt_cells(question: Choice, number: int) -> Mapping[str, Any]:
+    held = cells_of("", "letter answer", video_id="a", capability=_CAPABILITIES)(question, number)
+    return {**held, "question_prompt": "Please select one of the multiple-choice answers."}
 
 
 def _course_cells(question: Choice, number: int) -> Mapping[str, Any]:
@@ -260,6 +288,26 @@ SPECS = (
         metrics={"mean_of_tasks": "overall_accuracy"},
         metric="overall_accuracy",
         scale=100,
+    ),
+    lmms_set(
+        "video-tt",
+        "videott_process_results",
+        "videott_perception_score",
+        _tt_cells,
+        FOUR,
+        summer="videott_aggregate_results",
+        scale=1,
+    ),
+    _memory(
+        "mvu-eval",
+        "MVU-Eval",
+        "mvu_eval.py",
+        "MVUEval",
+        "Overall/Accuracy",
+        choice_cases(cells_of(gold="letter ground_truth", dressed=True, task=("Counting", "TR")), FOUR),
+        metric="Overall/Accuracy",
+        scale=100,
+        close=0.005,
     ),
     lmms_set(
         "lsdbench",

@@ -9,7 +9,14 @@ from typing import Any
 
 from tests.differential import questions_choice as pools
 from tests.differential import styles_open
-from tests.differential.oracle_list import LMMS_EVAL_VIDEO, MMVU_AUTHORS, TVBENCH_AUTHORS, VLMEVALKIT, VSI_BENCH_AUTHORS
+from tests.differential.oracle_list import (
+    LMMS_EVAL_VIDEO,
+    MMVU_AUTHORS,
+    TVBENCH_AUTHORS,
+    VIDEO_MME_V2,
+    VLMEVALKIT,
+    VSI_BENCH_AUTHORS,
+)
 from tests.differential.sets import CLOSE, Case, Oracle, Spec
 from tests.differential.specs.choices import Cells, Pool, choice_cases
 from tests.differential.specs.choices_authors import authors_set
@@ -504,6 +511,23 @@ SPECS = (
             "group_score by group_type/logic": "logic_score",
             "group_score by level/1": "level_1_score",
             "accuracy": "overall_acc",
+        },
+    ),
+    Spec(
+        name="video-mme-v2.authors",
+        benchmark="video-mme-v2",
+        rule="vlmevalkit",
+        oracle=VIDEO_MME_V2,
+        path="evaluation/test_video_mme_v2.py, evaluate",
+        cases=mostly_right(choice_cases(group_cells, with_options(_MIXED, 8))),
+        arguments={"scorer": "video-mme-v2"},
+        metrics={
+            "group_score": "total",
+            "group_score by group_type/relevance": "relevance_score",
+            "group_score by group_type/logic": "logic_score",
+            "group_score by level/2": "level_2",
+            "group_score by second_head/Order": "Order",
+            "accuracy": "mean",
         },
     ),
     Spec(

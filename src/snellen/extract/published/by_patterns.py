@@ -10,6 +10,9 @@ or the last letter counts. By VLMEvalKit's commit e8e78f05 and lmms-eval's 75571
                  else the last line that is one, else the last alone.
 `minerva`        MINERVA in lmms-eval: the last letter behind "answer is" or "option:", else the last
                  capital but that of "Answer:"; else one drawn.
+`mvu_eval`       MVU-Eval in VLMEvalKit: the letter in a box, else behind "answer:", else one that is all or
+                 opens the reply before a stop, else behind "answer is" or "order is", where it is the only
+                 one; else the first sign.
 `livexiv`        LiveXiv in lmms-eval: the first sign; where the reply says "answer", the first capital
                  that does not open it.
 """
@@ -26,6 +29,15 @@ from snellen.extract.unanswered import unparsed_answer
 RULE = "patterns"
 FIRST, LAST = 0, -1
 _BUCKET = (r"(?i)answer\s*\(\s*([1-3])\s*\)", r"(?i)bucket\s*([1-3])", r"(?<!\d)([1-3])(?!\d)")
+_MVU = (
+    r"\\BOXED{([A-Z])",
+    r"ANSWER:\s*([A-Z])",
+    r"^([A-Z])$",
+    r"^([A-Z])\.",
+    r"\bTHE\s+.*?ANSWER\s+IS\s+([A-Z])",
+    r"\bANSWER\s+IS\s+([A-Z])",
+    r"\bTHE\s+.*?ORDER\s+IS\s+([A-Z])",
+)
 
 Parser = Callable[[str, Mapping[str, str], str], Answer]
 
@@ -77,6 +89,13 @@ mathkangaroo = by_patterns(
 )
 minerva = by_patterns((r"(?i)(?:answer|option)\s*(?:is|:)\s*([A-E])", LAST), (r"(?!Answer:)([A-E])", LAST), draws=True)
 livexiv = by_patterns((r"(?s)\A(?!.*(?i:answer))(.)", FIRST), (r"(?s)(?<=.)([A-Z])", FIRST))
+
+
+def mvu_eval(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    text = _capitals(reply)
+    letters = next((found for pattern in _MVU if (found := {one[1] for one in re.finditer(pattern, text)})), set[str]())
+    letter = letters.pop() if len(letters) == 1 else text[:1]
+    return ParsedAnswer(letter, RULE) if letter in options else unparsed_answer(reply, stop_reason)
 
 
 def parse_between_blanks(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:

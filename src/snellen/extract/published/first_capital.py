@@ -60,3 +60,5 @@ of_eight_vlmevalkit = first_capital("A-H", (FINAL, *COMPLETE, *_SHORT))
 """Video-MME-v2 in VLMEvalKit."""
 of_six = first_capital("A-F", COMPLETE)
 """TimeScope in lmms-eval."""
+of_five = first_capital("ABCDE", COMPLETE)
+"""Video-TT in lmms-eval."""
