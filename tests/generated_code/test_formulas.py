@@ -10,9 +10,10 @@ import pytest
 
 from snellen.benchmarks.protocol.formula_drawing import cdm_scores
 from snellen.core.errors import UsageError
-from snellen.generated_code import tex
+from snellen.generated_code import formulas, tex
 from snellen.generated_code.formulas import _ALONE, DrawnDisplay, draw_displays
-from snellen.generated_code.tex import TexPrograms, check_tex, find_tex, run_tex
+from snellen.generated_code.limits import ProgramLimits
+from snellen.generated_code.tex import TexPrograms, TexRun, check_tex, find_tex, run_tex
 
 PROGRAMS = find_tex()
 needs_tex = pytest.mark.skipif(
@@ -105,6 +106,36 @@ def test_formulas_without_end_are_stopped(attack: str) -> None:
     started = time.monotonic()
     assert draw(attack)[attack].boxes.get(1) is None
     assert time.monotonic() - started < 2 * _ALONE.wall_seconds
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[TexRun]:
+    """The runs of TeX."""
+    done: list[TexRun] = []
+
+    def run(source: str, limits: ProgramLimits) -> TexRun:
+        done.append(run_tex(source, limits))
+        return done[-1]
+
+    monkeypatch.setattr(formulas, "run_tex", run)
+    return done
+
+
+@needs_tex
+def test_a_page_of_endless_formulas_costs_no_more_than_a_few(runs: list[TexRun]) -> None:
+    endless = [rf"\def\a{{\a}}\a{number}" for number in range(20)]
+    drawn = draw(A, f"{A} + 1", *endless)
+    assert [run.is_ended for run in runs] == [False, True, True, True]
+    assert drawn[A].boxes
+    assert not any(drawn[text].boxes for text in endless)
+
+
+@needs_tex
+def test_a_formula_at_which_tex_gives_up_costs_two_runs(runs: list[TexRun]) -> None:
+    good = [f"{A} + {number}" for number in range(20)]
+    drawn = draw(*good[:15], "{" * 3000 + "}" * 3000, *good[15:])
+    assert all(drawn[text].boxes for text in good)
+    assert len(runs) <= 5
 
 
 @needs_tex
