@@ -10,7 +10,7 @@ since their replies are formulas and no benchmark's.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tests.differential.__main__ import judge
@@ -18,6 +18,8 @@ from tests.differential.sets import Case, Oracle, Spec, read_set, write_set
 from tests.differential.styles_formulas import formula_pairs
 
 FOLDER = Path(__file__).with_name("formulas")
+Pairs = Callable[[], Iterable[Case]]
+_FIRST = 42
 
 
 def cases() -> Iterator[Case]:
@@ -26,7 +28,12 @@ def cases() -> Iterator[Case]:
         yield Case(pair.id, {"gold": pair.gold}, pair.style, pair.reply)
 
 
-def _spec(name: str, repository: str, commit: str, checkout: str, folder: str) -> Spec:
+def first_cases() -> Iterator[Case]:
+    """Those of the first formulas, without Chinese, which the older copy sets in a font of its own."""
+    return (case for case in cases() if int(case.id.partition("-")[0]) < _FIRST)
+
+
+def _spec(name: str, repository: str, commit: str, checkout: str, folder: str, cases: Pairs = cases) -> Spec:
     return Spec(
         name=f"{name}.authors",
         benchmark="",
@@ -44,6 +51,7 @@ SPECS = (
     _spec(
         *("cdm_omnidocbench", "pichiu/OmniDocBench", "7bd6c2ebdb7676e6fd251b0e695e15e09cf3ab5d"),
         *("OmniDocBench-1.5", "metrics/cdm"),
+        first_cases,
     ),
 )
 
@@ -53,7 +61,7 @@ def main() -> int:
     spec = next(spec for spec in SPECS if spec.rule == sys.argv[1])
     verdicts = judge(spec.oracle.script, [spec])[0]
     if "--write" in sys.argv:
-        print(write_set(spec, cases(), verdicts, FOLDER))
+        print(write_set(spec, spec.cases(), verdicts, FOLDER))
         return 0
     stored = {row.case.id: row.credit for row in read_set(FOLDER / f"{spec.name}.jsonl.gz").rows}
     changed = [name for name, credit in stored.items() if verdicts["credits"].get(name) != credit]
