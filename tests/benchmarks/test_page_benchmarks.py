@@ -136,7 +136,7 @@ def later_scores(
     (folder / "replies").mkdir()
     for name, text in replies.items():
         (folder / "replies" / f"{name}.md").write_text(text)
-    spec = f"{name}:file={folder / 'OmniDocBench.json'}{more}"
+    spec = f"{benchmark}:file={folder / 'OmniDocBench.json'}{more}"
     return score(spec, str(folder / "replies"), variant=Variant(rule="official"))
 
 
@@ -187,7 +187,7 @@ def test_formulas_are_not_drawn_by_a_rule_that_compares_them_otherwise(tmp_path:
     with pytest.raises(
         UsageError, match=r"formulas=cdm belongs to the rules? snellen of this benchmark, got --rule off"
     ):
-        later_scores(tmp_path, pages, {"page-1": "Words"}, name="omnidocbench", more=",formulas=cdm")
+        later_scores(tmp_path, pages, {"page-1": "Words"}, benchmark="omnidocbench", more=",formulas=cdm")
 
 
 def test_a_paragraph_cut_twice_is_one_and_counts_its_middle_twice_by_the_authors_rule() -> None:
