@@ -13,9 +13,7 @@ from snellen.benchmarks.declaration.page_golds import read_page
 from snellen.benchmarks.protocol.page_grading import omnidocbench_parts, page_parts
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, MissingExtra, UsageError
-from snellen.generated_code.tex import find_tex
 
-TEX = find_tex()
 TABLE = "<table><tr><td>a</td><td>b</td></tr></table>"
 BLOCKS = [{"category": "text", "text": "Andere Worte"}, {"latex": "x^2", "type": "formula"}]
 PAGES = [
@@ -129,7 +127,7 @@ def later_scores(
     pages: list[dict[str, Any]],
     replies: dict[str, str],
     *,
-    name: str = "omnidocbench-1.5",
+    benchmark: str = "omnidocbench-1.5",
     more: str = "",
 ) -> Any:
     (folder / "OmniDocBench.json").write_text(json.dumps(pages))
@@ -159,27 +157,6 @@ def test_the_authors_file_of_pages_is_scored_by_version_1_5(tmp_path: Path) -> N
         "page-2": {"text_similarity": 1.0, "reading_order": 1.0},
         "page-3": {"text_similarity": 1.0, "reading_order": 1.0},
     }
-
-
-@pytest.mark.skipif(TEX is None or bool(TEX.missing), reason="no TeX that can draw formulas: see snellen doctor")
-def test_the_overall_number_of_version_1_5_has_the_cdm_of_its_authors(tmp_path: Path) -> None:
-    text = {"category_type": "text_block", "text": "The harbour was rebuilt."}
-    formulas = [
-        {"category_type": "equation_isolated", "latex": latex}
-        for latex in ("$$\nE = m c^{2} + \\ln x\n$$", "$$ a_{1} \\leq b $$")
-    ]
-    replies = {
-        "page-1": "The harbour was rebuilt.\n\n\\[ E = m c^{3} + \\ln x \\]\n\n$$a_1 \\le b$$",
-        "page-2": "The harbour was rebuilt.",
-    }
-    pages = [annotated(1, text, *formulas), annotated(2, text)]
-    scored = later_scores(tmp_path, pages, replies, more=",formulas=cdm")
-    values = {record.id: dict(record.values) for record in scored.records}
-    # Of eight characters seven: by their copy of CDM the name of an operator is one.
-    assert values["page-1"]["cdm"] == pytest.approx((7 / 8 + 1) / 2)
-    assert "cdm" not in values["page-2"]
-    assert scored.summary.headline.name == "overall"
-    assert scored.summary.headline.value == pytest.approx((100 + 93.75) / 2)
 
 
 def test_formulas_are_not_drawn_by_a_rule_that_compares_them_otherwise(tmp_path: Path) -> None:

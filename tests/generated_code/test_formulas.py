@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.benchmarks.test_page_benchmarks import annotated, later_scores
 
 from snellen.benchmarks.protocol.formula_drawing import cdm_scores
 from snellen.core.errors import UsageError
@@ -150,3 +151,24 @@ def test_without_tex_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tex, "find_tex", lambda: TexPrograms("pdflatex", (), ("CJK.sty",)))
     with pytest.raises(UsageError, match=r"CDM needs CJK\.sty of TeX"):
         check_tex("CDM")
+
+
+@needs_tex
+def test_the_overall_number_of_version_1_5_has_the_cdm_of_its_authors(tmp_path: Path) -> None:
+    text = {"category_type": "text_block", "text": "The harbour was rebuilt."}
+    displays = [
+        {"category_type": "equation_isolated", "latex": latex}
+        for latex in ("$$\nE = m c^{2} + \\ln x\n$$", "$$ a_{1} \\leq b $$")
+    ]
+    replies = {
+        "page-1": "The harbour was rebuilt.\n\n\\[ E = m c^{3} + \\ln x \\]\n\n$$a_1 \\le b$$",
+        "page-2": "The harbour was rebuilt.",
+    }
+    pages = [annotated(1, text, *displays), annotated(2, text)]
+    scored = later_scores(tmp_path, pages, replies, more=",formulas=cdm")
+    values = {record.id: dict(record.values) for record in scored.records}
+    # Of eight characters seven: by their copy of CDM the name of an operator is one.
+    assert values["page-1"]["cdm"] == pytest.approx((7 / 8 + 1) / 2)
+    assert "cdm" not in values["page-2"]
+    assert scored.summary.headline.name == "overall"
+    assert scored.summary.headline.value == pytest.approx((100 + 93.75) / 2)
