@@ -122,12 +122,19 @@ def annotated(number: int, *blocks: dict[str, Any], relations: tuple[tuple[int, 
     return {"layout_dets": numbered, "page_info": info, "extra": {"relation": links}}
 
 
-def later_scores(folder: Path, pages: list[dict[str, Any]], replies: dict[str, str]) -> Any:
+def later_scores(
+    folder: Path,
+    pages: list[dict[str, Any]],
+    replies: dict[str, str],
+    *,
+    benchmark: str = "omnidocbench-1.5",
+    more: str = "",
+) -> Any:
     (folder / "OmniDocBench.json").write_text(json.dumps(pages))
     (folder / "replies").mkdir()
     for name, text in replies.items():
         (folder / "replies" / f"{name}.md").write_text(text)
-    spec = f"omnidocbench-1.5:file={folder / 'OmniDocBench.json'}"
+    spec = f"{benchmark}:file={folder / 'OmniDocBench.json'}{more}"
     return score(spec, str(folder / "replies"), variant=Variant(rule="official"))
 
 
@@ -150,6 +157,14 @@ def test_the_authors_file_of_pages_is_scored_by_version_1_5(tmp_path: Path) -> N
         "page-2": {"text_similarity": 1.0, "reading_order": 1.0},
         "page-3": {"text_similarity": 1.0, "reading_order": 1.0},
     }
+
+
+def test_formulas_are_not_drawn_by_a_rule_that_compares_them_otherwise(tmp_path: Path) -> None:
+    pages = [annotated(1, {"category_type": "text_block", "text": "Words"})]
+    with pytest.raises(
+        UsageError, match=r"formulas=cdm belongs to the rules? snellen of this benchmark, got --rule off"
+    ):
+        later_scores(tmp_path, pages, {"page-1": "Words"}, benchmark="omnidocbench", more=",formulas=cdm")
 
 
 def test_a_paragraph_cut_twice_is_one_and_counts_its_middle_twice_by_the_authors_rule() -> None:

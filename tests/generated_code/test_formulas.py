@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.benchmarks.test_page_benchmarks import annotated, later_scores
 
 from snellen.benchmarks.protocol.formula_drawing import cdm_scores
 from snellen.core.errors import UsageError
-from snellen.generated_code import tex
+from snellen.generated_code import formulas, tex
 from snellen.generated_code.formulas import _ALONE, DrawnDisplay, draw_displays
-from snellen.generated_code.tex import TexPrograms, check_tex, find_tex, run_tex
+from snellen.generated_code.limits import ProgramLimits
+from snellen.generated_code.tex import TexPrograms, TexRun, check_tex, find_tex, run_tex
 
 PROGRAMS = find_tex()
 needs_tex = pytest.mark.skipif(
@@ -107,6 +109,36 @@ def test_formulas_without_end_are_stopped(attack: str) -> None:
     assert time.monotonic() - started < 2 * _ALONE.wall_seconds
 
 
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[TexRun]:
+    """The runs of TeX."""
+    done: list[TexRun] = []
+
+    def run(source: str, limits: ProgramLimits) -> TexRun:
+        done.append(run_tex(source, limits))
+        return done[-1]
+
+    monkeypatch.setattr(formulas, "run_tex", run)
+    return done
+
+
+@needs_tex
+def test_a_page_of_endless_formulas_costs_no_more_than_a_few(runs: list[TexRun]) -> None:
+    endless = [rf"\def\a{{\a}}\a{number}" for number in range(20)]
+    drawn = draw(A, f"{A} + 1", *endless)
+    assert [run.is_ended for run in runs] == [False, True, True, True]
+    assert drawn[A].boxes
+    assert not any(drawn[text].boxes for text in endless)
+
+
+@needs_tex
+def test_a_formula_at_which_tex_gives_up_costs_two_runs(runs: list[TexRun]) -> None:
+    good = [f"{A} + {number}" for number in range(20)]
+    drawn = draw(*good[:15], "{" * 3000 + "}" * 3000, *good[15:])
+    assert all(drawn[text].boxes for text in good)
+    assert len(runs) <= 5
+
+
 @needs_tex
 def test_a_long_formula_of_a_reply_costs_nothing() -> None:
     assert f1("a + b", "x" * 1_000_000) == 0.0
@@ -119,3 +151,24 @@ def test_without_tex_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tex, "find_tex", lambda: TexPrograms("pdflatex", (), ("CJK.sty",)))
     with pytest.raises(UsageError, match=r"CDM needs CJK\.sty of TeX"):
         check_tex("CDM")
+
+
+@needs_tex
+def test_the_overall_number_of_version_1_5_has_the_cdm_of_its_authors(tmp_path: Path) -> None:
+    text = {"category_type": "text_block", "text": "The harbour was rebuilt."}
+    displays = [
+        {"category_type": "equation_isolated", "latex": latex}
+        for latex in ("$$\nE = m c^{2} + \\ln x\n$$", "$$ a_{1} \\leq b $$")
+    ]
+    replies = {
+        "page-1": "The harbour was rebuilt.\n\n\\[ E = m c^{3} + \\ln x \\]\n\n$$a_1 \\le b$$",
+        "page-2": "The harbour was rebuilt.",
+    }
+    pages = [annotated(1, text, *displays), annotated(2, text)]
+    scored = later_scores(tmp_path, pages, replies, more=",formulas=cdm")
+    values = {record.id: dict(record.values) for record in scored.records}
+    # Of eight characters seven: by their copy of CDM the name of an operator is one.
+    assert values["page-1"]["cdm"] == pytest.approx((7 / 8 + 1) / 2)
+    assert "cdm" not in values["page-2"]
+    assert scored.summary.headline.name == "overall"
+    assert scored.summary.headline.value == pytest.approx((100 + 93.75) / 2)

@@ -100,3 +100,25 @@ def test_nothing_drawn() -> None:
     empty = DrawnFormula((), 0.0, 0.0)
     assert match_formulas(empty, line("a")) is None
     assert match_formulas(line("a"), empty) == CdmScore(0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (r"\leftarrow", r"\to", True),
+        (r"\longrightarrow", r"\xrightarrow", True),
+        (r"\big\lVert", r"\|", True),
+        (r"\varphi", r"\phi", False),
+        (r"\neg", r"\lnot", False),
+        (r"\leq", r"\le", True),
+    ],
+)
+def test_what_looks_alike_by_omnidocbench(one: str, other: str, alike: bool) -> None:
+    assert (shape_of(one, is_older=True) == shape_of(other, is_older=True)) == alike
+
+
+def test_characters_by_omnidocbench() -> None:
+    latex = r"\ln x \not= \sin y, \dotsc, \cdots"
+    assert colour_formula(latex, is_older=True).tokens == (
+        *(r"\ln", "x", r"\not=", "s", "i", "n", "y", ",", r"\dotsc", ",", ".", ".", "."),
+    )

@@ -27,7 +27,9 @@ from snellen.generated_code.tex import run_tex
 
 _AT_ONCE = 100
 _ALONE = ProgramLimits(cpu_seconds=5, wall_seconds=30.0, memory_mb=1024, file_mb=16)
-_TOGETHER = ProgramLimits(cpu_seconds=40, wall_seconds=120.0, memory_mb=1024, file_mb=32)
+_TOGETHER = ProgramLimits(cpu_seconds=20, wall_seconds=120.0, memory_mb=1024, file_mb=32)
+_MOST_ENDED = 3
+"""Runs of one call that a limit ends."""
 _READ = ProgramLimits(cpu_seconds=60, wall_seconds=120.0, memory_mb=2048)
 _PIXELS, _MARGIN = 200 / 72, 8
 _PAPERS = ((1300, "a3"), (600, "a4"), (-1, "a5"))
@@ -35,8 +37,8 @@ _PAPERS = ((1300, "a3"), (600, "a4"), (-1, "a5"))
 _UNSAFE = re.compile(
     r"\\(begin(?!\{array\})|end(?!\{array\})|pdf[a-z]+|Snellen[a-zA-Z]*|(global|long|outer|[egx]?def|let|futurelet|"
     r"(re)?new[a-z]+|provide[a-z]+|Declare[a-zA-Z]+|input|include|open(in|out)|read|close(in|out)|write|immediate|"
-    r"special|[a-z]*code|csname|expandafter|after[a-z]+|set[a-z]+|(add|step|refstep|use)[a-z]*counter|advance|"
-    r"(begin|end)group|[be]group|par|every[a-z]+|output|shipout|(this)?pagestyle|show[a-z]*|loop|halign|"
+    r"special|[a-z]*code|make[a-z]+|csname|expandafter|after[a-z]+|set[a-z]+|(add|step|refstep|use)[a-z]*counter|"
+    r"advance|(begin|end)group|[be]group|par|every[a-z]+|output|shipout|(this)?pagestyle|show[a-z]*|loop|halign|"
     r"(batch|errorstop|scroll)mode|[hv]?box|(clear|new)page|footnote|marginpar)(?![A-Za-z]))"
 )
 """Could change what TeX does after the formula."""
@@ -79,20 +81,31 @@ def draw_displays(displays: Mapping[str, int]) -> dict[str, DrawnDisplay]:
     one page, has no boxes. Raises UsageError without TeX, MissingExtra without pypdfium2."""
     check_reader()
     drawn: dict[str, DrawnDisplay] = {}
-    queue = [text for text, colours in displays.items() if _is_tame(text, colours)]
+    tame = [text for text, colours in displays.items() if _is_tame(text, colours)]
     alone = [text for text, colours in displays.items() if not _is_tame(text, colours)]
+    ended = 0
     for is_chinese in (False, True):
-        left = [text for text in queue if bool(_CHINESE.search(text)) == is_chinese]
-        while left:
-            batch = left[:_AT_ONCE]
-            found = _draw(batch, "a5", _TOGETHER)
+        left = [text for text in tame if bool(_CHINESE.search(text)) == is_chinese]
+        size = _AT_ONCE
+        while len(left) > 1 and ended < _MOST_ENDED:
+            batch = left[:size]
+            found, done, is_ended = _draw_together(batch)
+            ended += is_ended
+            if not found and 1 < done < len(batch):
+                # The PDF is lost with a formula that TeX gives up at: those before it once more.
+                size = done
+                continue
             drawn.update(zip(batch, found, strict=False))
             alone += batch[len(found) : len(found) + 1]
-            left = left[len(found) + 1 :] if len(found) < len(batch) else left[len(batch) :]
+            left, size = left[min(len(found) + 1, len(batch)) :], _AT_ONCE
+        alone += left
     for text in alone:
+        if ended >= _MOST_ENDED:
+            break
         paper = next(name for most, name in _PAPERS if displays[text] > most)
-        drawn[text] = next(iter(_draw([text], paper, _ALONE)), _NOTHING)
-    return drawn
+        drawn[text], is_ended = _draw_alone(text, paper)
+        ended += is_ended
+    return {text: drawn.get(text, _NOTHING) for text in displays}
 
 
 def _is_tame(text: str, colours: int) -> bool:
@@ -105,23 +118,27 @@ def _is_tame(text: str, colours: int) -> bool:
     return depth == 0 and colours <= _PAPERS[1][0] and not _UNSAFE.search(text)
 
 
-def _draw(displays: Sequence[str], paper: str, limits: ProgramLimits) -> list[DrawnDisplay]:
-    """The formulas up to the first that leaves TeX in another state; of one alone, what TeX made of it."""
-    is_alone = len(displays) == 1
-    run = run_tex(_document(displays, paper), limits)
-    marks = [tuple(map(int, mark.groups())) for mark in _DONE.finditer(run.log)]
+def _draw_alone(display: str, paper: str) -> tuple[DrawnDisplay, bool]:
+    """A formula, and whether a limit ended the run."""
+    run = run_tex(_document([display], paper), _ALONE)
     pages = _read_pages(run.pdf)
-    if is_alone:
-        return [pages[0]] if len(pages) == 1 else [_NOTHING] if limits is _ALONE else []
-    if not run.pdf or [mark[0] for mark in marks] != list(range(len(marks))):
-        return []
-    level = marks[0][2]
+    return pages[0] if len(pages) == 1 else _NOTHING, run.is_ended
+
+
+def _draw_together(displays: Sequence[str]) -> tuple[list[DrawnDisplay], int, bool]:
+    """The formulas up to the first that leaves TeX in another state; how many TeX came to the end of, also where
+    it made no PDF; and whether a limit ended the run."""
+    run = run_tex(_document(displays, "a5"), _TOGETHER)
+    marks = [tuple(map(int, mark.groups())) for mark in _DONE.finditer(run.log)]
+    if not marks or [mark[0] for mark in marks] != list(range(len(marks))):
+        return [], 0, run.is_ended
+    pages = _read_pages(run.pdf)
     drawn = []
     for (_, first, _), (_, after, depth) in pairwise(marks):
-        if depth != level or after > len(pages) + 1:
+        if depth != marks[0][2] or after > len(pages) + 1:
             break
         drawn.append(pages[first - 1] if after - first == 1 else _NOTHING)
-    return drawn
+    return drawn, len(marks) - 1, run.is_ended
 
 
 def _document(displays: Sequence[str], paper: str) -> str:

@@ -43,6 +43,8 @@ class TexRun(NamedTuple):
 
     pdf: bytes
     log: str
+    is_ended: bool
+    """Whether a signal ended it, such as that of a limit."""
 
 
 class TexPrograms(NamedTuple):
@@ -114,7 +116,7 @@ def run_tex(source: str, limits: ProgramLimits) -> TexRun:
             ended = process.wait()
         log = _read(folder / f"{_NAME}.log", limits).decode("utf-8", "replace")
         # A run that was ended leaves the beginning of a file.
-        return TexRun(_read(folder / f"{_NAME}.pdf", limits) if ended >= 0 else b"", log)
+        return TexRun(_read(folder / f"{_NAME}.pdf", limits) if ended >= 0 else b"", log, ended < 0)
 
 
 def _as_dict(limits: ProgramLimits) -> dict[str, float]:

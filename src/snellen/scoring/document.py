@@ -27,6 +27,11 @@ _MAX_PERMUTED = 7
 """Longest list whose best pairing is searched exhaustively; longer ones are paired greedily."""
 
 
+def is_unanswerable(gold: str) -> bool:
+    """Whether a gold answer is "Not answerable", in any case."""
+    return fold_text(gold) == NOT_ANSWERABLE.lower()
+
+
 def abstains(answer: str) -> bool:
     """Whether the answer says that the document does not contain the answer."""
     return _ABSTENTION.search(answer) is not None
@@ -34,7 +39,7 @@ def abstains(answer: str) -> bool:
 
 def document_anls(answer: str, golds: Sequence[str]) -> float:
     """ANLS, 0..1. For the gold "Not answerable" the score is 1 if the answer abstains, else 0."""
-    if any(fold_text(gold) == NOT_ANSWERABLE.lower() for gold in golds):
+    if any(map(is_unanswerable, golds)):
         return float(abstains(answer))
     return 0.0 if abstains(answer) else anls(answer, golds)
 

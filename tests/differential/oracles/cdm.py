@@ -1,8 +1,10 @@
-"""CDM as its authors' code gives it (opendatalab/UniMERNet, folder cdm), over formulas on standard input.
+"""CDM as its authors' code gives it, over formulas on standard input: that of the folder which the argument `folder`
+names, in opendatalab/UniMERNet or in OmniDocBench, which holds an older copy.
 
 The credit of a row is F1 of the cell `gold` and the reply, its reading recall and precision. A formula is drawn
 once, however many rows have it; where nothing of the gold formula can be drawn there is no credit. Wants
-node, pdflatex with CJK and the font gkai, ImageMagick as `magick`, matplotlib, opencv, scikit-image and scipy.
+node, pdflatex with CJK and the font gkai (the older copy: xelatex with xeCJK and Source Han Sans), ImageMagick as
+`magick`, matplotlib, opencv, scikit-image and scipy.
 """
 
 from __future__ import annotations
@@ -19,8 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(os.environ["SNELLEN_CHECKOUTS"]) / "UniMERNet" / "cdm"
-sys.path.insert(0, str(FOLDER))
 sys.dont_write_bytecode = True
 
 
@@ -67,6 +67,10 @@ def _attempt(draw: Any) -> Any:
 
 
 if __name__ == "__main__":
+    jobs = json.load(sys.stdin)
+    # Both copies have modules of the same names: all jobs of a process are judged by one.
+    (chosen,) = {job["arguments"]["folder"] for job in jobs}
+    sys.path.insert(0, str(Path(os.environ["SNELLEN_CHECKOUTS"]) / chosen))
     with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
-        verdicts = [judged(job, Path(folder) / str(number)) for number, job in enumerate(json.load(sys.stdin))]
+        verdicts = [judged(job, Path(folder) / str(number)) for number, job in enumerate(jobs)]
     json.dump(verdicts, sys.stdout)

@@ -297,7 +297,7 @@ def read_family(path: Path) -> Declaration:
         return declaration
     from snellen.benchmarks.declaration.page_summary import with_formulas
 
-    return with_formulas(declaration)
+    return with_formulas(declaration, {rule: named_function(name) for rule, name in family.rules.items()})
 
 
 def _data(family: DescribedFamily, name: str) -> DataSource:

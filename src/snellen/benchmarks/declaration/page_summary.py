@@ -18,7 +18,7 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.page_grading import ADDED_BASELINE, DRAWN_PAGES, TESTS_PASSED, page_grades
+from snellen.benchmarks.protocol.page_grading import ADDED_BASELINE, OWN_PAGES, TESTS_PASSED, PageRule, page_grades
 from snellen.benchmarks.protocol.parsers import OWN
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
@@ -27,6 +27,7 @@ from snellen.core.headline import HeadlineSums
 from snellen.core.page import BlockKind, load_page
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
+from snellen.extract.open_text import parse_raw
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
 from snellen.scoring.pages.page_score import CDM, FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
@@ -49,35 +50,53 @@ def page_headline(name: str = "", overall: Sequence[str] = OVERALL_PARTS) -> Hea
     return Headline(name=name, summarise=partial(_summarise, name, overall), sums=partial(_sums, overall))
 
 
-def with_formulas(declaration: Declaration) -> Declaration:
-    """A benchmark of pages with the option `formulas`, which says how they count."""
-    before = declaration.for_variant
+def with_formulas(declaration: Declaration, rules: Mapping[str, PageRule] | None = None) -> Declaration:
+    """A benchmark of pages with the option `formulas`, which says how they count, and the rules of other tools."""
     options = {**declaration.options, FORMULAS: FORMULA_RULES}
-    return replace(declaration, options=options, for_variant=partial(_with_drawn_formulas, before))
+    drawn = {name: rule.drawn for name, rule in {OWN: OWN_PAGES, **(rules or {})}.items()}
+    return replace(
+        declaration, options=options, for_variant=partial(_with_drawn_formulas, declaration.for_variant, drawn)
+    )
 
 
 def _with_drawn_formulas(
-    before: Callable[[Declaration, Variant], Declaration] | None, declaration: Declaration, variant: Variant
+    before: Callable[[Declaration, Variant], Declaration] | None,
+    drawn: Mapping[str, PageRule | None],
+    declaration: Declaration,
+    variant: Variant,
 ) -> Declaration:
     """The declaration of a variant: with `formulas=cdm` formulas count as they look. Raises UsageError."""
     if before is not None:
         declaration = before(declaration, variant)
-    scoring = declaration.scoring
+    scoring, rule = declaration.scoring, variant.rule or OWN
     if variant.options.get(FORMULAS) != FORMULA_RULES[1] or not isinstance(scoring, RuleScoring):
         return declaration
-    if variant.rule not in (None, "", OWN):
-        raise UsageError(f"{FORMULAS}=cdm belongs to Snellen's own rule, got --rule {variant.rule}; leave out one")
-    from snellen.benchmarks.protocol.formula_drawing import check_cdm
+    chosen = drawn.get(rule)
+    if chosen is None:
+        known = ", ".join(name for name, one in drawn.items() if one is not None)
+        raise UsageError(
+            f"{FORMULAS}=cdm belongs to the rules {known} of this benchmark, got --rule {rule}; leave out one"
+        )
     from snellen.extract.pages.blocks import parse_page
 
-    grade, parts = page_grades(DRAWN_PAGES.parts, DRAWN_PAGES.overall)
-    own = scoring.rules[OWN]._replace(document=OpenScoring(parse_page, grade, parts=parts))
+    grade, parts = page_grades(chosen.parts, chosen.overall)
+    parse = parse_page if rule == OWN else parse_raw
+    parsers = scoring.rules[rule]._replace(document=OpenScoring(parse, grade, parts=parts))
+    headline = page_headline(chosen.name or declaration.headline.name, chosen.overall)
     return replace(
         declaration,
-        scoring=replace(scoring, rules={**scoring.rules, OWN: own}),
-        headline=page_headline(declaration.headline.name, DRAWN_PAGES.overall),
-        check=check_cdm,
+        scoring=replace(scoring, rules={**scoring.rules, rule: parsers}),
+        rule_headlines={**declaration.rule_headlines, rule: headline},
+        check=partial(_check_drawn, declaration.check),
     )
+
+
+def _check_drawn(before: Callable[[], None] | None) -> None:
+    from snellen.benchmarks.protocol.formula_drawing import check_cdm
+
+    if before is not None:
+        before()
+    check_cdm()
 
 
 def _sums(overall: Sequence[str], context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:

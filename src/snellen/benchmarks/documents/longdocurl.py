@@ -50,7 +50,7 @@ from snellen.extract.llm import RULE
 from snellen.extract.unanswered import model_text
 from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.accuracy import counted_score
-from snellen.scoring.document import NOT_ANSWERABLE, abstains, thresholded_similarity
+from snellen.scoring.document import abstains, is_unanswerable, thresholded_similarity
 from snellen.scoring.typed_answer import clean_text, is_exact, parse_items, score_number, score_text
 
 TASK, FORMAT = "task_tag", "answer_format"
@@ -102,8 +102,8 @@ def _without_signs(text: str) -> str:
 
 def _grade(answer: str, sample: Sample) -> float:
     gold = sample.gold[0]
-    if gold == NOT_ANSWERABLE or abstains(answer):
-        return float(gold == NOT_ANSWERABLE and abstains(answer))
+    if is_unanswerable(gold) or abstains(answer):
+        return float(is_unanswerable(gold) and abstains(answer))
     kind = sample.groups.get(FORMAT, "String")
     items = parse_items(answer) if kind == "List" else [answer]
     return _score(_clean, items, answer, gold, kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.page import load_page
 from snellen.core.sample import Sample
@@ -24,6 +24,9 @@ from snellen.scoring.pages.page_score import (
     score_page,
 )
 
+if TYPE_CHECKING:
+    from snellen.scoring.pages.hybrid_match import PageMatches
+
 PartsOfPage = Callable[[str, str], Mapping[str, float]]
 """A page as a reply writes it and the text of the gold page, to the parts that the gold has, each 0..1 by
 the name of its metric."""
@@ -39,12 +42,19 @@ def page_parts(reply: str, gold: str) -> Mapping[str, float]:
 def drawn_page_parts(reply: str, gold: str) -> Mapping[str, float]:
     """The same parts, and CDM of formulas, the mean over those of the gold page. One that the reply lacks, or
     that cannot be drawn, counts 0, as in OmniDocBench's evaluation."""
-    from snellen.benchmarks.protocol.formula_drawing import cdm_scores
-
     matched = match_pages(page_blocks(reply), load_page(gold))
-    parts = score_matched_page(matched).parts()
-    scores = [0.0 if one is None else one.f1 for one in cdm_scores(formula_pairs(matched))]
-    return {**parts, CDM: sum(scores) / len(scores)} if scores else parts
+    return {**score_matched_page(matched).parts(), **_cdm_part(formula_pairs(matched))}
+
+
+def _cdm_part(pairs: Sequence[tuple[str, str]], *, is_older: bool = False) -> dict[str, float]:
+    """The mean CDM of the formulas of a page; nothing where it has none."""
+    if not pairs:
+        return {}
+    from snellen.benchmarks.protocol.formula_drawing import cdm_scores
+    from snellen.scoring.pages.cdm import CDM_RULE, OMNIDOCBENCH
+
+    scores = cdm_scores(pairs, OMNIDOCBENCH if is_older else CDM_RULE)
+    return {CDM: sum(one.f1 for one in scores if one is not None) / len(scores)}
 
 
 class PageRule(NamedTuple):
@@ -55,9 +65,12 @@ class PageRule(NamedTuple):
     parts: PartsOfPage = page_parts
     overall: tuple[str, ...] = OVERALL_PARTS
     """The parts whose mean is the score of a page, and whose means' mean is the headline."""
+    drawn: PageRule | None = None
+    """The rule where formulas count by CDM, for one that can."""
 
 
-DRAWN_PAGES = PageRule("", drawn_page_parts, (TEXT, CDM, TEDS))
+DRAWN_PARTS = (TEXT, CDM, TEDS)
+OWN_PAGES = PageRule("", drawn=PageRule("", drawn_page_parts, DRAWN_PARTS))
 
 
 def omnidocbench_parts(reply: str, gold: str) -> Mapping[str, float]:
@@ -75,18 +88,31 @@ def omnidocbench_parts(reply: str, gold: str) -> Mapping[str, float]:
     return parts_of(ReplyParts(texts, formulas, tables), load_page(gold))
 
 
+def _match_later(reply: str, gold: str) -> PageMatches:
+    from snellen.extract.published.omnidocbench import split_page
+    from snellen.scoring.pages.hybrid_match import WrittenBlock, match_page
+
+    return match_page([WrittenBlock(*part) for part in split_page(reply, is_later=True)], load_page(gold))
+
+
 def omnidocbench_later_parts(reply: str, gold: str) -> Mapping[str, float]:
     """The parts of a page by the rule of OmniDocBench's authors, version 1.5 (`scoring.pages.hybrid_match`)."""
-    from snellen.extract.published.omnidocbench import split_page
-    from snellen.scoring.pages.hybrid_match import WrittenBlock
-    from snellen.scoring.pages.hybrid_match import omnidocbench_later_parts as parts_of
+    return _match_later(reply, gold).parts()
 
-    return parts_of([WrittenBlock(*part) for part in split_page(reply, is_later=True)], load_page(gold))
+
+def drawn_omnidocbench_parts(reply: str, gold: str) -> Mapping[str, float]:
+    """The same parts, and CDM by the copy of its code that version 1.5 has."""
+    matches = _match_later(reply, gold)
+    return {**matches.parts(), **_cdm_part(matches.formula_sources(), is_older=True)}
 
 
 OMNIDOCBENCH = PageRule("edit_similarity", omnidocbench_parts, (TEXT, FORMULA, TABLE_EDITS, ORDER))
-OMNIDOCBENCH_LATER = PageRule("overall_with_formula_edits", omnidocbench_later_parts)
-"""The authors' overall number has CDM of formulas in place of their edit distance."""
+OMNIDOCBENCH_LATER = PageRule(
+    "overall_with_formula_edits",
+    omnidocbench_later_parts,
+    drawn=PageRule("overall", drawn_omnidocbench_parts, DRAWN_PARTS),
+)
+"""The authors' overall number is the one with CDM; theirs is rounded to thousandths of each part first."""
 
 
 TESTS_PASSED, ADDED_BASELINE = "tests_passed", "added_baseline"

@@ -43,6 +43,10 @@ class _Mark(NamedTuple):
     end: str = "}"
 
 
+def _commands(names: str) -> frozenset[str]:
+    return frozenset(rf"\{name}" for name in names.split())
+
+
 _Piece = str | _Mark
 _LEXEME = re.compile(r"\\[A-Za-z]+|\\.|\s+|%[^\n]*|.", re.DOTALL)
 _BARE = re.compile(r"[{}^_]|[\[\]].|\\(begin|end)\{.*?\}|\\.*(rule|line)")
@@ -53,56 +57,31 @@ _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _FRACTIONS = {r"\frac": r"\frac", r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\over": r"\frac"} | dict.fromkeys(
     (r"\binom", r"\dbinom", r"\tbinom", r"\choose"), r"\binom"
 )
-_ACCENT_NAMES = (
-    *("widetilde", "overline", "hat", "widehat", "tilde", "Tilde", "dot", "bar", "vec", "underline", "underbrace"),
-    *("check", "breve", "Bar", "Vec", "mathring", "ddot", "Ddot", "dddot", "ddddot"),
+_ACCENTS = _commands(
+    "widetilde overline hat widehat tilde Tilde dot bar vec underline underbrace check breve Bar Vec mathring ddot "
+    "Ddot dddot ddddot"
 )
-_ACCENTS = frozenset(rf"\{name}" for name in _ACCENT_NAMES)
 """With ink of their own above or below an argument."""
-_FONT_NAMES = (
-    *("boldsymbol", "pmb", "textbf", "mathrm", "mathbf", "mathbb", "mathcal", "textmd", "texttt", "textnormal"),
-    *(
-        "textit",
-        "textup",
-        "mathop",
-        "mathbin",
-        "smash",
-        "operatorname",
-        "textrm",
-        "mathfrak",
-        "emph",
-        "textsf",
-        "textsc",
-    ),
+_FONTS = _commands(
+    "boldsymbol pmb textbf mathrm mathbf mathbb mathcal textmd texttt textnormal textit textup mathop mathbin smash "
+    "operatorname textrm mathfrak emph textsf textsc"
 )
-_FONTS = frozenset(rf"\{name}" for name in _FONT_NAMES)
 """Without ink of their own."""
-_TEXTS = frozenset({r"\text", r"\mbox", r"\hbox", r"\vbox"})
-_STACKED = frozenset({r"\overset", r"\underset", r"\stackrel"})
-_OPTIONAL = frozenset({r"\sqrt", r"\xrightarrow", r"\xleftarrow"})
+_TEXTS, _STACKED, _OPTIONAL = map(
+    _commands, ("text mbox hbox vbox", "overset underset stackrel", "sqrt xrightarrow xleftarrow")
+)
 _SIZED = re.compile(r"\\[Bb]igg?[lrm]?")
+_NEGATED = re.compile(r"[<>+=-]|\\[A-Za-z]")
 _NAMES = (
     "arcsin arccos arctan arg cos cosh cot coth csc deg dim exp hom ker lg ln log sec sin sinh tan tanh mod bmod pmod"
 )
 _OPERATORS = {rf"\{name}": name.removeprefix("b").removeprefix("p") for name in _NAMES.split()}
 _LIMITS = {rf"\{name}": name for name in ["det", "gcd", "inf", "lim", "liminf", "limsup", "max", "min", "Pr", "sup"]}
-_DOT_NAMES = ("ldots", "hdots", "cdots", "dots", "dotsc", "dotsi", "dotsm", "dotso", "dotsb", "mathellipsis")
-_DOTS = frozenset(rf"\{name}" for name in _DOT_NAMES)
+_DOTS = _commands("ldots hdots cdots dots dotsc dotsi dotsm dotso dotsb mathellipsis")
+_OLDER_LETTERS = _commands("log exp sin cos tan tanh cosh sinh ldots cdots dots dotsb")
+"""Operators and dots that OmniDocBench's copy of CDM writes as letters and points; others are one character."""
 _BLANKS = frozenset(
-    {
-        "\\",
-        r"\quad",
-        r"\qquad",
-        r"\,",
-        r"\!",
-        "~",
-        r"\ ",
-        r"\displaystyle",
-        r"\textstyle",
-        r"\scriptstyle",
-        r"\boldmath",
-    }
-    | {r"\ensuremath", r"\hline"}
+    {"\\", "~", r"\ "} | _commands("quad qquad , ! displaystyle textstyle scriptstyle boldmath ensuremath hline")
 )
 _SILENT = frozenset({"$", r"\>", r"\limits", r"\nolimits", r"\lefteqn"})
 _HIDDEN = frozenset({r"\phantom", r"\vphantom", r"\ref"})
@@ -123,14 +102,15 @@ def has_ideographs(latex: str) -> bool:
     return _IDEOGRAPH.search(latex) is not None
 
 
-def colour_formula(latex: str) -> ColouredFormula:
-    """A formula with its characters in colours. One that is longer than is read has no character."""
+def colour_formula(latex: str, *, is_older: bool = False) -> ColouredFormula:
+    """A formula with its characters in colours. One that is longer than is read has no character. `is_older`: what
+    is one character is decided as by OmniDocBench's copy of CDM."""
     if len(latex) > MAX_LENGTH:
         return ColouredFormula("", ())
     try:
-        pieces = [*_FormulaParser(latex).whole()]
+        pieces = [*_FormulaParser(latex, is_older).whole()]
     except (_Unreadable, RecursionError):
-        pieces = [*_words(_BARE_IDEOGRAPHS.sub(r"\\text{\g<0>}", latex.replace("\n", " ")))]
+        pieces = [*_words(_BARE_IDEOGRAPHS.sub(r"\\text{\g<0>}", latex.replace("\n", " ")), is_older)]
     tokens = tuple(piece.token for piece in pieces if isinstance(piece, _Mark))
     if len(tokens) > MAX_TOKENS:
         return ColouredFormula("", ())
@@ -148,17 +128,24 @@ def _write(pieces: Sequence[_Piece]) -> Iterator[str]:
             yield piece
 
 
-def _words(latex: str) -> Iterator[_Piece]:
+def _words(latex: str, is_older: bool) -> Iterator[_Piece]:
     """The words between blanks; braces, scripts and environments at their beginning have no colour."""
     for word in latex.split(" "):
-        if word in _OPERATORS:
-            yield from (r"\mathrm {", *_letters(_OPERATORS[word]), "}")
-        elif word in _DOTS:
-            yield from _letters("...")
+        if spelled := _spelled(word, is_older):
+            yield from spelled
         elif word in _BLANKS or word in ("", "&", r"\\") or _BARE.match(word):
             yield word
         else:
             yield _Mark(word)
+
+
+def _spelled(name: str, is_older: bool) -> list[_Piece]:
+    """The letters of an operator's name, or three points; empty for what is one character."""
+    if is_older and name not in _OLDER_LETTERS:
+        return []
+    if name in _DOTS:
+        return [*_letters("...")]
+    return [r"\mathrm {", *_letters(_OPERATORS[name]), "}"] if name in _OPERATORS else []
 
 
 def _letters(text: str) -> Iterator[_Piece]:
@@ -174,7 +161,8 @@ def _plain(pieces: Sequence[_Piece]) -> Iterator[str]:
 class _FormulaParser:
     """Reads a formula once, from left to right."""
 
-    def __init__(self, latex: str) -> None:
+    def __init__(self, latex: str, is_older: bool) -> None:
+        self._is_older = is_older
         latex = _LABEL.sub(" ", latex)
         self._lexemes = [one for one in _LEXEME.findall(latex) if not (one[0] == "%" or one in _SILENT)]
         self._place = self._depth = 0
@@ -287,12 +275,10 @@ class _FormulaParser:
         if name in _OPTIONAL:
             index = ["[ {", *self._between("[", "]"), "} ]"] if self._peek() == "[" else []
             return [_Mark(name, ""), *index, "{", *self._argument(), "} }"]
-        if name in _OPERATORS:
-            return [r"\mathrm {", *_letters(_OPERATORS[name]), "}"]
+        if spelled := _spelled(name, self._is_older):
+            return spelled
         if name in _LIMITS:
             return [_Mark(r"\operatorname*"), "{", *_letters(_LIMITS[name]), "}"]
-        if name in _DOTS:
-            return [*_letters("...")]
         if name == r"\left":
             return self._read_fence()
         if name == r"\begin":
@@ -309,7 +295,7 @@ class _FormulaParser:
             return []
         if name == r"\rm":
             return [self._upright, *self._list(frozenset({self._end_of_group()})), "}"]
-        if _SIZED.fullmatch(name):
+        if _SIZED.fullmatch(name) or (self._is_older and name == r"\not" and _NEGATED.match(self._peek())):
             name += self._take()
         return [_Mark(name)]
 

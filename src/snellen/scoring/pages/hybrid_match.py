@@ -8,7 +8,7 @@ nothing; what a reply invents does not count; a display formula that is matched 
 that match none are text. LaTeX tables still score 0, and where a page has more of them than of HTML tables,
 all its tables do. Gold blocks without letters and digits still shift the reading order of those behind them.
 
-CDM, the authors' metric of formulas, is no part of this: `formulas` of the matches holds what it compares.
+CDM, the authors' metric of formulas, is no part of this: `formula_sources` of the matches is what it compares.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import Literal, NamedTuple
 
 from snellen.core import lazy_re as re
 from snellen.core.page import Block, Page
-from snellen.scoring.pages.matching import Edits, count_edits
+from snellen.scoring.pages.matching import Edits, sum_edits
 from snellen.scoring.pages.omnidocbench import (
     COUNTED,
     LEFT_OUT,
     check_packages,
     formula_as_text,
+    order_edits,
     plain_formula,
     plain_text,
     sorted_blocks,
@@ -88,27 +89,34 @@ class PageMatches(NamedTuple):
     formulas: list[HybridMatch]
     moved: list[HybridMatch]
     """Display formulas that are matched with text, as text."""
+    tables: tuple[list[str], list[str]]
+    """Of the gold page and of the reply."""
 
+    def parts(self) -> dict[str, float]:
+        """Each part that the gold page has, 0..1, higher is better: 1 - normalised edit distance of text,
+        formulas, tables and reading order, and TEDS."""
+        parts = {
+            TEXT: _edits([*self.texts, *self.moved]),
+            FORMULA: _edits(self.formulas),
+            ORDER: order_edits([(match.orders, match.place) for match in self.texts]),
+        }
+        found = {name: edits.similarity for name, edits in parts.items() if edits.length}
+        return {**found, **table_parts(*self.tables)}
 
-def omnidocbench_later_parts(reply: Sequence[WrittenBlock], gold: Page) -> dict[str, float]:
-    """Each part that the gold page has, 0..1, higher is better: 1 - normalised edit distance of text, formulas,
-    tables and reading order, and TEDS."""
-    check_packages()
-    golds = [block.text for block in sorted_blocks(gold, ("table",)) if block.text]
-    tables, cells = _split_tables(golds, reply)
-    matches = match_page([*_by_kind(reply), *cells], gold)
-    parts = {
-        TEXT: _edits([*matches.texts, *matches.moved]),
-        FORMULA: _edits(matches.formulas),
-        ORDER: _order_edits(matches.texts),
-    }
-    found = {name: edits.similarity for name, edits in parts.items() if edits.length}
-    return {**found, **table_parts(golds, tables)}
+    def formula_sources(self) -> list[tuple[str, str]]:
+        """The LaTeX of each gold formula and of the reply's, as the authors give it to CDM."""
+        return [
+            (_undollared(one.gold_source), _undollared(one.reply_source.split("```latex")[-1].split("```")[0]))
+            for one in self.formulas
+        ]
 
 
 def match_page(reply: Sequence[WrittenBlock], gold: Page) -> PageMatches:
-    """The texts and formulas of a reply with those of a gold page."""
-    blocks = sorted(reply, key=lambda block: (block.is_inline, block.place))
+    """The texts, formulas and tables of a reply with those of a gold page."""
+    check_packages()
+    tables = [block.text for block in sorted_blocks(gold, ("table",)) if block.text]
+    reply_tables, cells = _split_tables(tables, reply)
+    blocks = sorted([*_by_kind(reply), *cells], key=lambda block: (block.is_inline, block.place))
     written = [line for block in blocks for line in _lines_of_reply(block)]
     golds = [line for block in sorted_blocks(gold, (*COUNTED, *LEFT_OUT, _FORMULA)) for line in _lines_of_gold(block)]
     matches = _matches(golds, written)
@@ -117,7 +125,12 @@ def match_page(reply: Sequence[WrittenBlock], gold: Page) -> PageMatches:
         [match for match in matches if match.category not in (_FORMULA, "") and match.category not in _IGNORED],
         [match for match in formulas if match.reply_kind != "text"],
         [_as_text(match) for match in formulas if match.reply_kind == "text"],
+        (tables, reply_tables),
     )
+
+
+def _undollared(formula: str) -> str:
+    return formula.strip("$").strip().strip("$").strip()
 
 
 def _by_kind(reply: Sequence[WrittenBlock]) -> list[WrittenBlock]:
@@ -238,13 +251,4 @@ def _as_text(match: HybridMatch) -> HybridMatch:
 
 
 def _edits(matches: Sequence[HybridMatch]) -> Edits:
-    total = Edits(0, 0)
-    for match in matches:
-        total += count_edits(match.gold, match.reply)
-    return total
-
-
-def _order_edits(matches: Sequence[HybridMatch]) -> Edits:
-    written = sorted((match for match in matches if match.place is not None), key=lambda match: match.place or 0)
-    golds = sorted(order for match in matches for order in match.orders if order)
-    return count_edits(golds, [order for match in written for order in match.orders if order])
+    return sum_edits((match.gold, match.reply) for match in matches)

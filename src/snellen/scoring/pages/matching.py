@@ -8,7 +8,7 @@ OmniDocBench, https://arxiv.org/abs/2412.07626, Sec. 4, whose own steps `publish
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
@@ -50,6 +50,14 @@ class Edits(NamedTuple):
 def count_edits(first: Sequence[object], second: Sequence[object]) -> Edits:
     """The Levenshtein distance of two texts or sequences."""
     return Edits(Levenshtein.distance(first, second), max(len(first), len(second)))
+
+
+def sum_edits(pairs: Iterable[tuple[str, str]]) -> Edits:
+    """The edits of several pairs of texts, added up."""
+    total = Edits(0, 0)
+    for pair in pairs:
+        total += count_edits(*pair)
+    return total
 
 
 def match_blocks(golds: Sequence[str], replies: Sequence[str]) -> list[Group]:

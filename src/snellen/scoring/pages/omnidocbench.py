@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from snellen.core import lazy_re as re
 from snellen.core.errors import MissingExtra
 from snellen.core.page import Block, Page
-from snellen.scoring.pages.matching import Edits, count_edits
+from snellen.scoring.pages.matching import Edits, count_edits, sum_edits
 from snellen.scoring.pages.page_score import FORMULA, ORDER, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
 from snellen.scoring.pages.quick_match import Match, Written, match_plainly, quick_match
 from snellen.scoring.pages.teds import check_tree_packages, table_similarity
@@ -58,18 +58,19 @@ def check_packages() -> None:
 def omnidocbench_parts(reply: ReplyParts, gold: Page) -> dict[str, float]:
     """Each part that the gold page has, 0..1, higher is better: 1 - normalised edit distance, and TEDS."""
     check_packages()
-    parts: dict[str, Edits | None] = {}
+    parts: dict[str, Edits] = {}
     texts = sorted_blocks(gold, (*COUNTED, *LEFT_OUT))
     if texts:
         matches = quick_match(_lines(texts, plain_text), texts, _written_lines(reply.texts, plain_text), reply.texts)
         kept = [match for match in matches if _category(match) not in _IGNORED]
-        parts[TEXT], parts[ORDER] = _edits(kept), _order_edits(kept)
+        parts[TEXT] = sum_edits((match.gold_text, match.reply_text) for match in kept)
+        parts[ORDER] = order_edits([(match.orders, match.place) for match in kept])
     formulas = sorted_blocks(gold, ("equation_isolated",))
     if formulas:
         lines = _written_lines(reply.formulas, plain_formula)
         matches = quick_match(_lines(formulas, plain_formula), formulas, lines, reply.formulas)
-        parts[FORMULA] = _edits([match for match in matches if match.golds])
-    found = {name: edits.similarity for name, edits in parts.items() if edits is not None and edits.length}
+        parts[FORMULA] = sum_edits((match.gold_text, match.reply_text) for match in matches if match.golds)
+    found = {name: edits.similarity for name, edits in parts.items() if edits.length}
     tables = [block.text for block in sorted_blocks(gold, ("table",)) if block.text]
     return {**found, **table_parts(tables, [one.text for one in reply.tables if one.text])}
 
@@ -96,38 +97,22 @@ def _category(match: Match) -> str:
     return Counter(counted or names).most_common(1)[0][0] if names else ""
 
 
-def _edits(matches: Sequence[Match]) -> Edits | None:
-    """The edits of a page, added up; None without a match."""
-    if not matches:
-        return None
-    total = Edits(0, 0)
-    for match in matches:
-        total += count_edits(match.gold_text, match.reply_text)
-    return total
-
-
-def _order_edits(matches: Sequence[Match]) -> Edits | None:
-    ordered = [match for match in matches if match.orders != [0] and match.orders]
-    written = sorted((match for match in ordered if match.place is not None), key=lambda match: match.place or 0)
-    golds = sorted(order for match in ordered for order in match.orders if order)
-    replies = [order for match in written for order in match.orders if order]
-    return count_edits(golds, replies) if golds or replies else None
+def order_edits(matches: Sequence[tuple[Sequence[float], int | None]]) -> Edits:
+    """Edits of the sequence of gold blocks, of matches with the orders of theirs, 0 for none, and their place in the
+    reply; None for those that it lacks."""
+    golds = sorted(order for orders, _ in matches for order in orders if order)
+    written = sorted(((place, orders) for orders, place in matches if place is not None), key=lambda one: one[0])
+    return count_edits(golds, [order for _, orders in written for order in orders if order])
 
 
 def table_parts(golds: Sequence[str], replies: Sequence[str]) -> dict[str, float]:
     """Tables by edits of their HTML, and by TEDS; nothing where the gold has none."""
     if not golds:
         return {}
-    total = Edits(0, 0)
-    teds: list[float] = []
-    structures: list[float] = []
-    for gold, reply in match_plainly(golds, replies):
-        plain, other = plain_html(gold) or gold, plain_html(reply) or reply
-        total += count_edits(plain, other)
-        for values, structure_only in ((teds, False), (structures, True)):
-            values.append(_teds(other, plain, structure_only))
+    pairs = [(plain_html(gold) or gold, plain_html(reply) or reply) for gold, reply in match_plainly(golds, replies)]
+    teds, structures = ([_teds(reply, gold, only) for gold, reply in pairs] for only in (False, True))
     means = {TEDS: sum(teds) / len(teds), TEDS_STRUCTURE: sum(structures) / len(structures)}
-    return {TABLE_EDITS: total.similarity, **means}
+    return {TABLE_EDITS: sum_edits(pairs).similarity, **means}
 
 
 def _teds(reply: str, gold: str, structure_only: bool) -> float:

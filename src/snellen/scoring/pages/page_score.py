@@ -22,7 +22,7 @@ from rapidfuzz.distance import Levenshtein
 
 from snellen.core.page import Block, Page
 from snellen.scoring.assignment import least_sum_pairs
-from snellen.scoring.pages.matching import Edits, Group, count_edits, match_blocks
+from snellen.scoring.pages.matching import Edits, Group, count_edits, match_blocks, sum_edits
 from snellen.scoring.pages.texts import counted_formula, counted_text
 
 TEXT, ORDER, FORMULA = "text_similarity", "reading_order", "formula_edit_similarity"
@@ -128,13 +128,13 @@ def _pairs(
 
 
 def _text_edits(matched: MatchedPage) -> Edits:
-    total = Edits(0, 0)
+    pairs = []
     for group in matched.groups:
         golds = [matched.golds[index] for index in group.gold]
         if golds and (golds[0].kind != "text" or all(block.optional for block in golds)):
             continue
-        total += count_edits(_text_of(golds), _text_of([matched.replies[index] for index in group.reply]))
-    return total
+        pairs.append((_text_of(golds), _text_of([matched.replies[index] for index in group.reply])))
+    return sum_edits(pairs)
 
 
 def _text_of(blocks: Sequence[Block]) -> str:
@@ -162,10 +162,7 @@ def formula_pairs(matched: MatchedPage) -> list[tuple[str, str]]:
 
 
 def _formula_edits(matched: MatchedPage) -> Edits:
-    total = Edits(0, 0)
-    for gold, reply in formula_pairs(matched):
-        total += count_edits(counted_formula(gold), counted_formula(reply))
-    return total
+    return sum_edits((counted_formula(gold), counted_formula(reply)) for gold, reply in formula_pairs(matched))
 
 
 def _teds(matched: MatchedPage, group: Group, *, structure_only: bool = False) -> float:
