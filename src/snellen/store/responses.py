@@ -298,6 +298,15 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         outputs = (decode_output(*row) for row in rows)
         return [output for output in outputs if output is not None]
 
+    def waiting_batches(self, identity: Identity) -> tuple[int, int]:
+        """How many batches of a model wait at a provider, and how many requests in them."""
+        statement = (
+            "SELECT count(*), coalesce(sum(requests), 0) FROM batches "
+            "WHERE created > 0 AND model = (SELECT id FROM models WHERE digest = ?)"
+        )
+        batches, requests = self._read(statement, identity.digest())
+        return batches, requests
+
     def get(self, digest: bytes) -> Output | None:
         """The stored output of a request, or None.
 
