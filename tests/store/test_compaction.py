@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import signal
 import sqlite3
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from snellen.cli.main import main
-from snellen.core.errors import UsageError
+from snellen.core.errors import StorageError, UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Generated
 from snellen.store import checkpoints, responses
@@ -219,6 +220,25 @@ def test_what_a_killed_run_asked_is_found(tmp_path: Path, listed: bool) -> None:
         found = store.outputs_since(folder, MODEL, 0.0)
         assert sorted(map(str, found)) == sorted(str(reply(at)) for at in range(100, 110))
         assert store.outputs_since(folder, MODEL, time.time() + 60) == []
+
+
+def test_a_digest_cut_by_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system writes a part, and reports an error with the next write only."""
+    write = os.write
+    with ResponseStore(tmp_path / "store.sqlite") as store:
+        number = store.model_key(MODEL)
+        store.set_run_folder(tmp_path, with_list=True)
+        monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:9]))
+        with pytest.raises(StorageError, match=r"asked\.bin of the run: No space left"):
+            store.put(key(1), reply(1), number)
+
+
+@pytest.mark.parametrize("name", ["file:runs", "a?mode=ro", "b%20c", "d#e"])
+def test_a_store_may_be_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = fill(Path(name) / "store.sqlite", 20)
+    assert merge_stores([path], Path(name) / "other.sqlite") == 20
+    assert [file.name for file in (tmp_path / name).glob("*.sqlite")].count("store.sqlite") == 1
 
 
 def test_a_few_replies_of_a_model_are_found_without_reading_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
