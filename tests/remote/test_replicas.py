@@ -15,6 +15,7 @@ from aiohttp import web
 from asking_remote import ask, question
 from standin_server import Handler, StandIn, chat_reply, running
 
+from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated
@@ -123,6 +124,26 @@ def test_a_server_that_wants_another_key_or_model_is_lost(servers: list[StandIn]
     servers[1].handler = failing_with(status)
     assert ask_many(replicated_spec(servers), 60, 6) == 60
     assert 1 <= len(servers[1].asked) <= 6
+
+
+def test_the_run_says_which_server_was_left_out(servers: list[StandIn], tmp_path: Path) -> None:
+    lost, usual = failing_with(404), replying_after(0.0)
+
+    async def replaced(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        for server in servers:
+            server.handler = usual
+        # The check before the run was the first request.
+        servers[1].handler = lost
+        return await usual(request, asked)
+
+    rows = "".join(f"{number}\tWhy {number}?\ta\tb\tA\n" for number in range(30))
+    (tmp_path / "data.tsv").write_text("index\tquestion\tA\tB\tanswer\n" + rows)
+    servers[1].handler = replaced
+    (run,) = evaluate(replicated_spec(servers), str(tmp_path / "data.tsv"), out=tmp_path / "out", html=False).runs
+    (remark,) = run.info.remarks
+    assert (run.info.counts.done, run.info.counts.failed) == (30, 0)
+    assert remark.startswith(f"the server {servers[1].url.split('/')[2]} was left out, others took its requests: ")
+    assert "404" in remark
 
 
 def test_a_server_that_comes_back_is_taken_back(servers: list[StandIn], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from batch_runs import APIS, Command, Ended, asked, model_at, questions
+from batch_runs import APIS, KEY, KEYS, Command, Ended, asked, model_at, questions
 from batch_server import Api, BatchServer
 
 from snellen.cli import main
@@ -161,3 +161,31 @@ def test_a_batch_goes_where_its_run_goes(batches: BatchServer, tmp_path: Path, a
     ended = asked(tmp_path, model_at(batches, "openai"), data, "--out", str(new))
     assert ended.status == 0, ended.errors
     assert set(batches.asked.values()) == {1}
+
+
+def test_plan_and_doctor_say_what_waits(
+    batches: BatchServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in KEYS:
+        monkeypatch.setenv(name, KEY)
+    data, out = questions(tmp_path, COUNT), tmp_path / "out"
+    model, store = model_at(batches, "openai"), tmp_path / "out" / "store.sqlite"
+    batches.polls_needed = 10_000
+    first = Command(tmp_path, model, data)
+    first.wait_for(lambda: bool(batches.reached["polled"]))
+    first.kill()
+    assert main(["plan", "-m", model, "-b", str(data), "--out", str(out), "--json"]) == 0
+    assert "9 requests in 1 batch wait at the provider and are paid for" in capsys.readouterr().out
+    assert main(["doctor", str(store)]) == 0
+    assert "9 requests in 1 batch at a provider, paid for" in capsys.readouterr().out
+    with sqlite3.connect(store) as base:
+        assert base.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        (page,) = base.execute("SELECT rootpage FROM sqlite_master WHERE name = 'batch_requests'").fetchone()
+        (size,) = base.execute("PRAGMA page_size").fetchone()
+        base.execute("DELETE FROM askers")
+    base.close()
+    with store.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    assert main(["doctor", str(store), "--repair"]) == 0
+    assert "what was in them is asked, and paid for, again" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import signal
 import sqlite3
@@ -10,24 +11,44 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from snellen.cli.main import main
-from snellen.core.errors import UsageError
+from snellen.core.errors import StorageError, UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Generated
-from snellen.store import responses
+from snellen.store import checkpoints, responses
 from snellen.store.compaction import compact
 from snellen.store.in_flight import InFlightRequests
 from snellen.store.merging import merge_stores
 from snellen.store.repair import check
-from snellen.store.responses import ASKED_FILE, BRIEF, MIGRATIONS, ResponseStore, StoreBusy
+from snellen.store.responses import ASKED_FILE, BRIEF, MIGRATIONS, ResponseStore, StoreBusy, connect
 
 MODEL = Identity("test", "model")
 COUNT = 6_000
+KILLED_COMPACTION = """
+import itertools, os, signal, sys
+from pathlib import Path
+from snellen.store import compaction, responses
+
+statements = itertools.count()
+
+def kill(statement):
+    if next(statements) == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def connect(path):
+    connection = responses.connect(path)
+    connection.set_trace_callback(kill)
+    return connection
+
+compaction.connect = connect
+compaction.compact(Path(sys.argv[1]))
+"""
 
 
 def key(number: int) -> bytes:
@@ -131,25 +152,35 @@ def test_a_killed_compaction_loses_nothing(path: Path) -> None:
     delete_some(path)
     left = rows(path)
     draw = random.Random(5)
-    code = (
-        "import sys; from pathlib import Path; from snellen.store.compaction import compact; "
-        "print('begun', flush=True); compact(Path(sys.argv[1])); print('done', flush=True)"
-    )
-    killed = 0
     for _ in range(6):
-        process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(draw.uniform(0.0, 0.15))
-        process.send_signal(signal.SIGKILL)
-        killed += process.stdout.read() == ""
-        process.wait()
-        process.stdout.close()
+        # Within the statements that write 2,000 replies anew.
+        statement = draw.randrange(2_000)
+        process = subprocess.run([sys.executable, "-c", KILLED_COMPACTION, path, str(statement)])
+        assert process.returncode == -signal.SIGKILL
         assert rows(path) == left
-    assert killed
     compact(path)
     assert rows(path) == left
     assert check(path).is_sound
+
+
+@pytest.mark.parametrize("is_behind", [True, False])
+def test_a_reader_of_the_store_does_not_hold_its_writers(
+    path: Path, monkeypatch: pytest.MonkeyPatch, is_behind: bool
+) -> None:
+    """A log that is read cannot be started anew; waiting for that would hold all who write."""
+    monkeypatch.setattr(checkpoints, "_RESTART_PAGES", 10)
+    with closing(connect(path)) as compacting, closing(sqlite3.connect(path)) as reader:
+        parts: list[Callable[[], object]] = [
+            lambda: fill(path, 500, COUNT),
+            lambda: reader.execute("BEGIN").execute("SELECT count(*) FROM responses").fetchone(),
+        ]
+        for part in reversed(parts) if is_behind else parts:
+            part()
+        started = time.monotonic()
+        checkpoints.checkpoint(compacting)
+        assert time.monotonic() - started < 5
+        assert compacting.execute("PRAGMA busy_timeout").fetchone() == (round(1000 * responses.WAIT),)
+        reader.rollback()
 
 
 def test_the_log_is_copied_back_beside_the_writer(tmp_path: Path) -> None:
@@ -189,6 +220,25 @@ def test_what_a_killed_run_asked_is_found(tmp_path: Path, listed: bool) -> None:
         found = store.outputs_since(folder, MODEL, 0.0)
         assert sorted(map(str, found)) == sorted(str(reply(at)) for at in range(100, 110))
         assert store.outputs_since(folder, MODEL, time.time() + 60) == []
+
+
+def test_a_digest_cut_by_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system writes a part, and reports an error with the next write only."""
+    write = os.write
+    with ResponseStore(tmp_path / "store.sqlite") as store:
+        number = store.model_key(MODEL)
+        store.set_run_folder(tmp_path, with_list=True)
+        monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:9]))
+        with pytest.raises(StorageError, match=r"asked\.bin of the run: No space left"):
+            store.put(key(1), reply(1), number)
+
+
+@pytest.mark.parametrize("name", ["file:runs", "a?mode=ro", "b%20c", "d#e"])
+def test_a_store_may_be_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = fill(Path(name) / "store.sqlite", 20)
+    assert merge_stores([path], Path(name) / "other.sqlite") == 20
+    assert [file.name for file in (tmp_path / name).glob("*.sqlite")].count("store.sqlite") == 1
 
 
 def test_a_few_replies_of_a_model_are_found_without_reading_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

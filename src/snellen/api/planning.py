@@ -39,6 +39,7 @@ from snellen.engine.offline.estimate import Assumptions, MeasuredPace, estimate,
 from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
+from snellen.report.format import plural
 from snellen.settings import force_offline
 from snellen.store.responses import STORE_FILE, ResponseStore
 
@@ -82,14 +83,14 @@ def plan(
         matrix.check_extension(options.extend_truncated)
     notes = list(resolver.notes(matrix.benchmarks, matrix.variant))
     probe_notes = notes if probe and not resolver.missing else None
-    runs, lines = _estimate_runs(matrix, resolver, assumed, limits, prices, rule, probe_notes)
+    runs, lines, waiting = _estimate_runs(matrix, resolver, assumed, limits, prices, rule, probe_notes)
     planned = _sum_up(runs, lines, limits.budget, out)
     return structs.replace(
         planned,
         studies=[] if aims is None else plan_studies(runs, planned.lines, aims, like, assumed, options.repeats),
         missing=resolver.missing,
         downloads=resolver.downloads,
-        notes=[*notes, *planned.notes],
+        notes=[*notes, *waiting, *planned.notes],
     )
 
 
@@ -97,6 +98,8 @@ class _EstimatedRuns(NamedTuple):
     runs: list[RunPlan]
     lines: list[PlanLine]
     """In the same order."""
+    waiting: list[str]
+    """A sentence for each model of which batches wait."""
 
 
 def _estimate_runs(
@@ -128,7 +131,21 @@ def _estimate_runs(
             if probe_notes is not None and probed is not None and not probed.samples:
                 probe_notes.append(f"{run.benchmark.name}: too few questions to time a probe of them")
             lines.append(estimator.line(run, has_data, probed.pace if probed else None))
-    return _EstimatedRuns(runs, lines)
+        waiting = list(_waiting_notes(runs, responses))
+    return _EstimatedRuns(runs, lines, waiting)
+
+
+def _waiting_notes(runs: Sequence[RunPlan], responses: ResponseStore) -> Iterator[str]:
+    """A sentence for each model of which batches wait at its provider."""
+    identities = {each.identity.digest(): each.identity for run in runs for each in (run.model, *run.roles.values())}
+    for identity in identities.values():
+        batches, requests = responses.waiting_batches(identity)
+        if batches:
+            yield (
+                f"{identity.provider}/{identity.name}: {plural(requests, 'request')} in "
+                f"{plural(batches, 'batch', 'batches')} wait at the provider and are paid for; with batch=yes the run "
+                "takes their replies; above they count as still to ask"
+            )
 
 
 def _distinguish_lines(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> Iterator[PlanLine]:

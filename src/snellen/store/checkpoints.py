@@ -14,6 +14,8 @@ from pathlib import Path
 _RESTART_PAGES = 6_000
 """Pages of the log at which writers are held for the moment in which its last pages are copied, so that it starts anew:
 under steady writing it would never end else."""
+_RESTART_WAIT = 20
+"""Milliseconds for which writers are held at most, if a reader has opened the log meanwhile."""
 
 
 class Checkpointer:
@@ -44,7 +46,12 @@ class Checkpointer:
 
 
 def checkpoint(connection: sqlite3.Connection) -> None:
-    """Copy the log back, beside readers and writers; a long log is then started anew. Raises sqlite3.Error."""
-    _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    if pages > _RESTART_PAGES:
+    """Copy the log back, beside readers and writers; a long log that no reader holds is then started anew. Raises
+    sqlite3.Error."""
+    _, pages, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if pages > _RESTART_PAGES and copied == pages:
+        (wait,) = connection.execute("PRAGMA busy_timeout").fetchone()
+        # No write begins while this waits for a reader.
+        connection.execute(f"PRAGMA busy_timeout = {_RESTART_WAIT}")
         connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        connection.execute(f"PRAGMA busy_timeout = {wait}")

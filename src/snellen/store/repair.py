@@ -41,6 +41,10 @@ class StoreCheck(NamedTuple):
     """Rows that can be reached but differ from what was stored."""
     media: int
     damaged_media: int
+    batches: tuple[int, int]
+    """Batches that wait at a provider, and requests in them."""
+    lost_batches: bool
+    """Whether batches or requests in them cannot be read."""
     errors: tuple[str, ...]
     """Errors that SQLite reports; if there are any, rows may be out of reach."""
 
@@ -130,7 +134,8 @@ def _copy_sound_rows(path: Path, source: sqlite3.Connection, target: sqlite3.Con
     media, damaged_media = _copy_media(source, target) if "media" in tables else (0, 0)
     if target is not None:
         _copy_names(source, target, models, tables)
-    return StoreCheck(replies, without_checksum, damaged, media, damaged_media, errors)
+    batches, is_lost = _copy_batches(source, target) if "batches" in tables else ((0, 0), False)
+    return StoreCheck(replies, without_checksum, damaged, media, damaged_media, batches, is_lost, errors)
 
 
 def _copy_media(source: sqlite3.Connection, target: sqlite3.Connection | None) -> tuple[int, int]:
@@ -159,11 +164,24 @@ def _copy_names(source: sqlite3.Connection, target: sqlite3.Connection, models: 
     if "runs" in tables:
         for row in _rows_before_damage(source, "SELECT id, folder FROM runs"):
             target.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", row)
-    if "batches" in tables:
-        for row in _rows_before_damage(source, "SELECT * FROM batches"):
-            target.execute("INSERT OR IGNORE INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        for row in _rows_before_damage(source, "SELECT * FROM batch_requests"):
-            target.execute("INSERT OR IGNORE INTO batch_requests VALUES (?, ?, ?)", row)
+
+
+def _copy_batches(source: sqlite3.Connection, target: sqlite3.Connection | None) -> tuple[tuple[int, int], bool]:
+    """Count the batches that wait at a provider and their requests, and copy them if there is a target; whether some
+    cannot be read."""
+    found: dict[str, list[tuple[object, ...]]] = {"batches": [], "batch_requests": []}
+    is_lost = False
+    for table, rows in found.items():
+        try:
+            rows.extend(source.execute(f"SELECT * FROM {table}"))
+        except sqlite3.DatabaseError:
+            is_lost = True
+        if target is not None and rows:
+            values = ", ".join("?" * len(rows[0]))
+            target.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({values})", rows)
+    # The others were never created.
+    sent = [requests for *_, created, requests in found["batches"] if created]
+    return (len(sent), sum(requests for requests in sent if isinstance(requests, int))), is_lost
 
 
 def _sound(row: tuple[object, ...]) -> _Row | None:

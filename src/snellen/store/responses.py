@@ -9,6 +9,7 @@ a reply that was changed on disk is noticed. The schema is made by numbered migr
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sqlite3
@@ -298,6 +299,15 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         outputs = (decode_output(*row) for row in rows)
         return [output for output in outputs if output is not None]
 
+    def waiting_batches(self, identity: Identity) -> tuple[int, int]:
+        """How many batches of a model wait at a provider, and how many requests in them."""
+        statement = (
+            "SELECT count(*), coalesce(sum(requests), 0) FROM batches "
+            "WHERE created > 0 AND model = (SELECT id FROM models WHERE digest = ?)"
+        )
+        batches, requests = self._read(statement, identity.digest())
+        return batches, requests
+
     def get(self, digest: bytes) -> Output | None:
         """The stored output of a request, or None.
 
@@ -349,7 +359,9 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         other = "REPLACE" if digest in self.unreadable else "IGNORE"
         if self._list is not None:
             try:
-                os.write(self._list, digest)
+                if os.write(self._list, digest) < DIGEST_BYTES:
+                    # All later digests would be cut at other places.
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             except OSError as error:
                 raise StorageError(f"cannot write to {ASKED_FILE} of the run: {error.strerror or error}") from error
         self._write(
@@ -440,8 +452,13 @@ def connect(path: Path | None) -> sqlite3.Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
         # Autocommit: each output is a transaction of its own. WAL without a sync per commit
         # survives the death of the process (not of the machine), which is what resuming requires.
+        # An absolute path: SQLite would take a relative one that begins with "file:" for a URI.
         connection = sqlite3.connect(
-            path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False, uri=True
+            path.absolute() if path else ":memory:",
+            isolation_level=None,
+            timeout=WAIT,
+            check_same_thread=False,
+            uri=True,
         )
         if path is not None and not (path.exists() and path.stat().st_size):
             # A file keeps this from its first page on: its unused pages can be cut off in small steps.
@@ -468,7 +485,7 @@ def readable_file(path: Path) -> str:
     that may not as it is. Raises StorageError."""
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         connect(path).close()
-        return str(path)
+        return str(path.absolute())
     log = path.with_name(f"{path.name}-wal")
     # Of a process that was killed: without it the store lacks its last replies.
     has_log = log.is_file() and log.stat().st_size > 0

@@ -99,6 +99,13 @@ def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
     yield HealthCheck("ok", "store", f"{path}, {count_with_noun(status.replies, 'sound reply')}")
     if status.media:
         yield HealthCheck("ok", "store", count_with_noun(status.media, "sound drawn picture"))
+    if any(status.batches):
+        count, requests = status.batches
+        what = f"{count_with_noun(requests, 'request')} in {count} {'batch' if count == 1 else 'batches'}"
+        yield HealthCheck("ok", "waiting", f"{what} at a provider, paid for; the same command takes the replies")
+    if status.lost_batches:
+        detail = "some that wait at a provider cannot be read; what was in them is asked, and paid for, again"
+        yield HealthCheck(state, "damaged", f"batches: {detail}")
     if status.without_checksum:
         detail = f"{count_with_noun(status.without_checksum, 'reply')} from before checksums, readable"
         yield HealthCheck("ok", "store", detail)

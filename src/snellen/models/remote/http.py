@@ -83,6 +83,11 @@ class ServerClient(Protocol):
     on_reply: Callable[[Mapping[str, Any]], object]
     """Called with each reply to a POST; for a stream, with its first chunk."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What readers of the results should know about the servers."""
+        ...
+
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
         """POST a JSON body and decode the JSON object of the reply."""
         ...
@@ -110,6 +115,8 @@ class ServerClient(Protocol):
 
 class HttpClient:
     """Sends each request once. Raises ModelError and ReplyBlocked for all errors."""
+
+    remarks: tuple[str, ...] = ()
 
     def __init__(
         self,

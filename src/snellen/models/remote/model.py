@@ -68,6 +68,11 @@ class ServerModel(RemoteModel):
         client.on_reply = self._self_report.note
         self._media_cache = MediaCache(config.profile.image_types, config.setup.image_size)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The servers that are left out now."""
+        return self.client.remarks
+
     async def answer(self, request: Request) -> Output:
         """Send the request once. Raises ModelError with its kind, and MediaError."""
         unsupported = self._unsupported_reason(request)

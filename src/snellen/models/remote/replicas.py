@@ -42,6 +42,8 @@ class ServerReplica:
         self._last = 0.0
         """When it replied last, or was sent a request while it had none."""
         self._failures = 0
+        self._error = ""
+        """What it failed with last."""
         self._pause = 0.0
         self._end_of_pause = -math.inf
         self._is_on_trial = False
@@ -51,6 +53,12 @@ class ServerReplica:
     def address(self) -> str:
         """Host and port."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """That it is left out, and why."""
+        reason = f"the server {self.address} was left out, others took its requests: {self._error}"
+        return (reason,) if self._pause > 0 else ()
 
     def is_left_out(self, now: float) -> bool:
         """Whether no request is sent to it now."""
@@ -91,7 +99,7 @@ class ServerReplica:
 
     def _note_failure(self, error: ModelError, now: float) -> None:
         """Leave the server out if it did not take the request, or failed several times in a row."""
-        self._failures += 1
+        self._failures, self._error = self._failures + 1, str(error)
         is_down = error.kind in ("server", "timeout") and self._failures >= _FAILURES
         # Requests that were in flight together fail together: that counts once.
         if (was_not_taken(error) or is_down) and now >= self._end_of_pause:
@@ -110,6 +118,10 @@ class ReplicatedClient:
             client.on_reply = lambda reply: self.on_reply(reply)
         self._only: ServerReplica | None = None
         """The server that all requests go to, while each is checked."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(remark for replica in self.replicas for remark in replica.remarks)
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
         """POST a JSON body and decode the JSON object of the reply."""

@@ -56,6 +56,8 @@ _DEFAULT_HTTP_CLIENT = "AsyncHttpxClientWrapper"
 class SdkClient:
     """Sends each request once, through an `openai.OpenAI` or `AsyncOpenAI` client."""
 
+    remarks: tuple[str, ...] = ()
+
     def __init__(self, client: Any, secret: Secret | None) -> None:
         self.on_reply: Callable[[Mapping[str, Any]], object] = lambda reply: None
         self._client = client
