@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import planted
@@ -13,7 +12,6 @@ from drawn_scenes import draw_scene, jpeg, write_scenes
 from snellen.cli import main
 from snellen.data_sets.decisions import read_decisions
 from snellen.data_sets.step import read_step
-from snellen_curate.duplicates.page import PAGE_FILE
 from snellen_curate.open_data import open_items
 
 
@@ -64,7 +62,7 @@ def test_the_data_set_folder(
     out = tmp_path / "out"
     code, printed, _ = run(capsys, made.data, "--out", out, *drop)
     assert code == (1 if "flag" in counts else 0)
-    assert f"written: {out}, {out / 'duplicates.html'}" in printed
+    assert f"written: {out}\n" in printed
     info = read_step(out)
     assert info.status == "complete"
     assert {name: info.counts.get(name) for name in counts} == counts
@@ -128,10 +126,8 @@ def test_contradictions_are_printed_first_and_never_excluded(
     assert (out / "exclude.txt").read_text() == ""
     decided = {one.item: (one.action, one.rule) for one in read_decisions(out)}
     assert set(decided.values()) == {("flag", "contradiction")}
-    page = (out / PAGE_FILE).read_text()
-    assert "Is &lt;b&gt;this&lt;/b&gt;" in page
-    assert page.count("data:image/jpeg;base64,") == 2
-    assert "Contradictions" in page
+    evidence = {one.item: [each.reply for each in one.evidence] for one in read_decisions(out)}
+    assert evidence == {"one": ["two"], "two": ["one"]}
 
 
 def test_a_duplicate_of_a_contradiction_is_dropped_when_duplicates_are(
@@ -166,18 +162,10 @@ def test_an_index_is_written_and_searched(
     assert err == f"hashed 10 of {images}\n"
     code, out, _ = run(capsys, images, "--index", "--out", index)
     assert (code, "a second" in out) == (1, False)
-    page = tmp_path / "first" / PAGE_FILE
-    code, out, _ = run(capsys, made.data, "--against", index, "--out", page.parent)
+    code, out, _ = run(capsys, made.data, "--against", index)
     assert code == 1
     assert f"also in {index} (10 entries, 9 pictures)" in " ".join(out.split())
     assert ": 1 of 10 entries could not be used" in out
-    assert "copy.jpg" in page.read_text()
-    assert page.read_text().count("data:image/jpeg;base64,") >= 2
-    # Where the pictures are no longer, the page has the index's small copies.
-    shutil.rmtree(images)
-    page = tmp_path / "second" / PAGE_FILE
-    run(capsys, made.data, "--against", index, "--out", page.parent)
-    assert "data:image/png;base64," in page.read_text()
 
 
 def _first_image(made: planted.Planted) -> bytes:

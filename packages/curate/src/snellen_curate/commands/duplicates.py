@@ -128,7 +128,6 @@ def _find(options: Options) -> Finished:
     from snellen_curate.duplicates.descriptions import duplicates_document
     from snellen_curate.duplicates.find import find_duplicates
     from snellen_curate.duplicates.image_rule import ImageRule
-    from snellen_curate.duplicates.page import PAGE_FILE
     from snellen_curate.duplicates.report import DuplicateSettings
 
     if options.drop and not options.out:
@@ -148,7 +147,7 @@ def _find(options: Options) -> Finished:
     document = duplicates_document(found.report)
     if options.out:
         flagged = write_folder(found, options.out, options.drop).get("flag", 0)
-        written = sentence(f"written: {options.out}, {Path(options.out) / PAGE_FILE}")
+        written = sentence(f"written: {options.out}")
         document = document._replace(blocks=[*document.blocks, written])
     else:
         flagged = len(decisions(found.report, ()))

@@ -37,12 +37,10 @@ OnPhase = Callable[[str, IndexProgress], None]
 
 @dataclass(frozen=True)
 class DuplicateSearchResult:
-    """The report, and what a page or a step needs to show it."""
+    """The report, and the items that it is about."""
 
     report: DuplicateReport
     read: ReadItems
-    others: dict[str, OtherData]
-    """What the data set was compared with, by name."""
 
 
 class _Indexes:
@@ -109,7 +107,7 @@ def find_duplicates(
             others[spec] = OtherData(spec, other if isinstance(other, HashIndex) else indexes.of_list(other))
     report = _report(read, index, settings)
     reports = tuple(find_overlap(read, index, one, settings) for one in others.values())
-    return DuplicateSearchResult(replace(report, against=reports), read, others)
+    return DuplicateSearchResult(replace(report, against=reports), read)
 
 
 def _open_other(spec: str) -> ItemTable | HashIndex | Listing:
