@@ -120,5 +120,6 @@ def _outcome_document(outcome: RecipeOutcome) -> Document:
     if outcome.message:
         lines += outcome.message.splitlines()
     else:
-        lines.append(f"{outcome.folder}: {outcome.items} items in provenance.jsonl; summary.md says what each step did")
+        decided = f"; what they decided: {outcome.decisions}" if outcome.decisions else ""
+        lines.append(f"{outcome.folder}: every step is complete{decided}")
     return Document([sentence(line) for line in lines], outcome)

@@ -46,8 +46,6 @@ class StepProtocol:
     """The option that may name earlier steps, and stands for their folders."""
     continued_by: Collection[str] = ()
     """Options that add to what the folder has: if they change, the step goes on there."""
-    reads_items: bool = True
-    """Whether its data are items, rather than images or metadata."""
     writes_items: bool = True
     """Whether later steps may read what it wrote."""
     needs_folder: bool = True
@@ -57,8 +55,7 @@ class StepProtocol:
 
 
 PROTOCOLS: Mapping[str, StepProtocol] = {
-    "questions": StepProtocol(reads_items=False),
-    "metadata": StepProtocol(positionals=("importer",), step_option="media", reads_items=False, writes_items=False),
+    "metadata": StepProtocol(positionals=("importer",), step_option="media", writes_items=False),
     "statistics": StepProtocol(writes_items=False, needs_folder=False),
     # The queue is written, decisions made elsewhere are read, and the review is ended, which is
     # refused as long as people have not decided.
