@@ -146,6 +146,11 @@ def test_paths_are_relative_to_the_recipe(data, capsys, tmp_path, monkeypatch) -
         ("steps = 1\n", "'steps'; did you mean step?"),
         ("[[step]]\nstep = 'publish'\n", "does not say what the first step reads"),
         (
+            "data = 'd'\n[[step]]\nstep = 'statistics'\n"
+            "[[step]]\nstep = 'metadata'\nimporter = 'coco'\ndata = 'lost.json'\n",
+            "step 2 (metadata) reads lost.json; there is no such file",
+        ),
+        (
             "data = 'd'\n[[step]]\nstep = 'publish'\nholdout = '3%'\n",
             "option of step 1 (publish) 'holdout'; did you mean hold-out?",
         ),
