@@ -132,8 +132,8 @@ def test_a_sibling_has_the_same_ids_keys_and_cells(
 
 SLIPS: list[tuple[str, list[dict[str, str] | str], str]] = [
     (BIRDS, [{"Q": "21 只鸟中有几只在飞？", "A": "全部", "B": "一只也没有"}], "12 is missing"),
-    (CAR, ["I cannot do that."], "it is not JSON"),
-    (CAR, ["{'Q': '汽车'}"], "it is not JSON"),
+    (CAR, ["I cannot do that."], "it holds no JSON"),
+    (CAR, ["{'Q': '汽车'"], "it holds no JSON"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在左边"}], "missing required field `B`"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在左边", "B": "在右边", "C": "在中间"}], "unknown field `C`"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在右边", "B": "在左边"}], "says what B says"),
