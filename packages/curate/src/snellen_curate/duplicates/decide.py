@@ -1,8 +1,7 @@
-"""The data set without its duplicates: a decision about each item, exclusion lists, the report."""
+"""The data set without its duplicates: a decision about each item, and the report."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,20 +19,17 @@ from snellen_curate.duplicates.report import DuplicateReport, ImageMatch, ItemPa
 
 STEP = "duplicates"
 REPORT_FILE = "duplicates.json"
-EXCLUDE_FILE = "exclude.txt"
-CONTRADICTIONS_FILE = "contradictions.txt"
 
 Group = Literal["contradictions", "duplicates", "against", "broken"]
 GROUPS: tuple[Group, ...] = ("contradictions", "duplicates", "against", "broken")
 """What `drop` names. Of an item's groups the first that is dropped decides, else the first."""
 _MAX_EVIDENCE = 5
-_UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def write_folder(found: DuplicateSearchResult, out: Path | str, drop: Sequence[Group] = ()) -> dict[str, Any]:
     """Write the data set folder `out`: items in the groups `drop` are dropped, others are flagged.
 
-    Also writes the report and the exclusion lists there. Returns the counts. Raises
+    Also writes the report there. Returns the counts. Raises
     UsageError if the folder holds something else, StorageError.
     """
     report, table = found.report, found.read.table
@@ -45,7 +41,6 @@ def write_folder(found: DuplicateSearchResult, out: Path | str, drop: Sequence[G
         for item in table:
             if item.id not in step.decisions:
                 step.decide(decided.get(item.id) or Decision(item.id, "keep", STEP, "no duplicate"))
-        _write_lists(report, folder)
         document = msgspec.json.encode(report_data(report))
         save(folder / REPORT_FILE, msgspec.json.format(document, indent=1) + b"\n")
         dropped = {name for name, one in step.decisions.items() if one.action == "drop"}
@@ -90,22 +85,6 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
         for name in medium.items:
             decide(name, "broken", "broken picture" if medium.image else "unusable", medium.reason, [])
     return decided
-
-
-def _write_lists(report: DuplicateReport, folder: Path) -> None:
-    """Write `exclude.txt`, `contradictions.txt` and, for each list or benchmark that was compared,
-    the items that are in it and its entries that are here: one id a line. Raises StorageError."""
-    lists = {EXCLUDE_FILE: list(report.exclusions)}
-    contradicting = [
-        name for pair in report.contradictions if pair.kind == "contradiction" for name in (pair.left, pair.right)
-    ]
-    lists[CONTRADICTIONS_FILE] = list(dict.fromkeys(contradicting))
-    for one in report.against:
-        stem = _UNSAFE.sub("-", Path(one.name).name) or "other"
-        lists[f"in-{stem}.txt"] = list(dict.fromkeys(match.item for match in one.matches))
-        lists[f"exclude-from-{stem}.txt"] = list(dict.fromkeys(match.other for match in one.matches))
-    for name, lines in lists.items():
-        save(folder / name, "".join(f"{line}\n" for line in lines))
 
 
 def _contradictions(report: DuplicateReport) -> dict[str, list[tuple[str, str, Evidence]]]:
