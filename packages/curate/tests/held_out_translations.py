@@ -247,7 +247,7 @@ ENTRIES = {
 OPTIONS = ("option repeated", "options swapped")
 KINDS = (*CHANGES, *ENTRIES, "remark", *OPTIONS)
 NOT_SUMMED = "options swapped"
-"""Listed, and not part of the sum: without a way back nothing tells plain words apart."""
+"""Listed, and not part of the sum: no rule tells plain words apart."""
 _NEGATED = re.compile(r"n[o'’]t\b|\bno|\bnever\b|\bwithout\b|\bneither\b|\bn[’']t\b", re.IGNORECASE)
 
 

@@ -54,7 +54,7 @@ def test_a_flag_means_the_same_everywhere() -> None:
     assert len(forms.keys() - SHARED_FLAGS.keys()) <= 38
     for action in ACTIONS:
         assert {"--json", "-q", "-o"} <= {*parser_of(action)}, action
-    assert {*ACTIONS} - {*WRITING} == {"diff"}
+    assert {*ACTIONS} - {*WRITING} == {"statistics"}
     assert NEEDS_OUT == ["pictures", "metadata", "filter", "publish"]
 
 
@@ -102,7 +102,6 @@ COMMANDS = {
         "questions": "questions records --out o",
         "duplicates": "duplicates sums.jsonl --out o",
         "publish": "publish sums.jsonl --facts licence=CC0-1.0 --out o",
-        "diff": "diff sums.jsonl sums.jsonl",
         "review": "review sums.jsonl --export queue --out o",
         "run": "run recipe.toml --out o",
     },
@@ -114,7 +113,6 @@ COMMANDS = {
         "statistics": "statistics sums.jsonl --limits probe=0",
         "filter": "filter sums.jsonl --text-only random --circular off --flag text-all --out o",
         "publish": "publish planted.tsv --out o",
-        "diff": "diff sums.jsonl planted.tsv",
         "review": "review planted.tsv --items all --export queue --out o",
     },
 }
@@ -274,7 +272,6 @@ def test_drawing_settings_follow_the_model_name(tmp_path: Path, monkeypatch: pyt
         "pictures colours --out o",
         "metadata image-folder colours --out o",
         "duplicates planted.tsv",
-        "diff sums.jsonl planted.tsv",
         "publish sums.jsonl --out o",
         "review sums.jsonl --items all --export queue --out o",
         "translate sums.jsonl --language zh --check sums.jsonl",

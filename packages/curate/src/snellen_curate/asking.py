@@ -25,7 +25,7 @@ from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Steps
 from snellen.core.media import Source
 from snellen.core.model import AnyModel, Identity, Model, RemoteModel
-from snellen.core.output import Drawn, Failure, Generated, Output
+from snellen.core.output import Drawn, Failure, Generated, Output, ParsedAnswer
 from snellen.core.request import GREEDY, Generate, Generation, Message, Ref, Request, Text, user
 from snellen.core.run import RoleUsage
 from snellen.data_sets.decisions import FAILED, Decision, Evidence
@@ -37,6 +37,7 @@ from snellen.engine.loop.progress import Progress
 from snellen.engine.loop.request_broker import RequestBroker, RequestLimits, model_concurrency
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
+from snellen.extract.json_reply import parse_json_reply as find_json_answer
 from snellen.models.naming.custom import load_files
 from snellen.store.responses import STORE_FILE, ResponseStore
 from snellen_curate.spending import SpentLine, note_spending
@@ -282,29 +283,13 @@ def parse_json_reply(reply: str, form: type[T]) -> T:
 
     Raises ValueError with a clause that says what is wrong, for the model to read.
     """
-    first: msgspec.DecodeError | None = None
-    for text in _json_candidates(reply):
-        try:
-            return msgspec.json.decode(text.encode(), type=form)
-        except msgspec.ValidationError as error:
-            # JSON, but of another form: more helpful than what comes of a shorter part of it.
-            raise ValueError(str(error)) from error
-        except msgspec.DecodeError as error:
-            first = first or error
-    raise ValueError(f"it is not JSON ({first})" if first else "it holds no JSON")
-
-
-def _json_candidates(reply: str) -> Iterator[str]:
-    """Parts of a reply that may be JSON, the likeliest first."""
-    text = reply.strip()
-    if "```" in text:
-        block = text.split("```")[1]
-        yield block.partition("\n")[2] if block[:4].strip().isalpha() else block
-    yield text
-    for opening, closing in ("{}", "[]"):
-        begin, end = text.find(opening), text.rfind(closing)
-        if 0 <= begin < end:
-            yield text[begin : end + 1]
+    found = find_json_answer(reply)
+    if not isinstance(found, ParsedAnswer):
+        raise ValueError("it holds no JSON object or list that is whole")
+    try:
+        return msgspec.json.decode(found.value, type=form)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
 
 
 async def _drive_job(broker: RequestBroker, models: Mapping[str, Model], job: Job[T]) -> Result[T]:

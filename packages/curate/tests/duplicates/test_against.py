@@ -13,7 +13,7 @@ from drawn_scenes import CHANGES, draw_scene, jpeg, png
 from snellen.core.errors import UsageError
 from snellen.core.media import digest_bytes
 from snellen.stats.intervals import score_interval
-from snellen_curate.duplicates.find import find_duplicates, is_benchmark, write_index
+from snellen_curate.duplicates.find import find_duplicates, is_benchmark
 from snellen_curate.duplicates.report import DuplicateReport, DuplicateSettings, OverlapMatch, OverlapReport
 
 COUNT = 10
@@ -96,11 +96,6 @@ def test_a_folder_of_training_images(data: Path, training: Path) -> None:
     clusters = [str(number) for number in [*range(10), 0]]
     assert shares["any of these"].interval == score_interval(scores, clusters)
     assert "1 of 25 entries could not be used" in report.notes
-
-
-def test_an_index_gives_what_its_images_give(data: Path, training: Path, tmp_path: Path) -> None:
-    write_index(str(training), tmp_path / "index", processes=1)
-    assert ways(compare(data, tmp_path / "index").against[0]) == EXPECTED
 
 
 def write_manifest(training: Path, path: Path, *, lone: bool = False) -> Path:

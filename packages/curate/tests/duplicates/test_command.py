@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import planted
@@ -13,7 +12,6 @@ from drawn_scenes import draw_scene, jpeg, write_scenes
 from snellen.cli import main
 from snellen.data_sets.decisions import read_decisions
 from snellen.data_sets.step import read_step
-from snellen_curate.duplicates.page import PAGE_FILE
 from snellen_curate.open_data import open_items
 
 
@@ -64,7 +62,7 @@ def test_the_data_set_folder(
     out = tmp_path / "out"
     code, printed, _ = run(capsys, made.data, "--out", out, *drop)
     assert code == (1 if "flag" in counts else 0)
-    assert f"written: {out}, {out / 'duplicates.html'}" in printed
+    assert f"written: {out}\n" in printed
     info = read_step(out)
     assert info.status == "complete"
     assert {name: info.counts.get(name) for name in counts} == counts
@@ -77,7 +75,6 @@ def test_the_data_set_folder(
     assert decided["113"].rule == "broken picture"
     assert len(list(open_items(out))) == counts["items"]
     excluded = [str(number) for number in range(169, 178)]
-    assert (out / "exclude.txt").read_text().split() == excluded
     assert json.loads((out / "duplicates.json").read_text())["excluded"] == excluded
     # A second start changes nothing and decides nothing again.
     log = (out / "decisions.jsonl").read_bytes()
@@ -124,14 +121,11 @@ def test_contradictions_are_printed_first_and_never_excluded(
     lines = [" ".join(line.split()) for line in printed.splitlines()]
     assert lines[4] == "contradictions 1"
     assert "one two pictures: the same file; keys Yes / No" in lines
-    assert (out / "contradictions.txt").read_text() == "one\ntwo\n"
-    assert (out / "exclude.txt").read_text() == ""
+    assert json.loads((out / "duplicates.json").read_text())["excluded"] == []
     decided = {one.item: (one.action, one.rule) for one in read_decisions(out)}
     assert set(decided.values()) == {("flag", "contradiction")}
-    page = (out / PAGE_FILE).read_text()
-    assert "Is &lt;b&gt;this&lt;/b&gt;" in page
-    assert page.count("data:image/jpeg;base64,") == 2
-    assert "Contradictions" in page
+    evidence = {one.item: [each.reply for each in one.evidence] for one in read_decisions(out)}
+    assert evidence == {"one": ["two"], "two": ["one"]}
 
 
 def test_a_duplicate_of_a_contradiction_is_dropped_when_duplicates_are(
@@ -148,36 +142,19 @@ def test_a_duplicate_of_a_contradiction_is_dropped_when_duplicates_are(
     assert decided == {"a": ("flag", "contradiction"), "b": ("drop", "duplicate"), "c": ("flag", "contradiction")}
 
 
-def test_an_index_is_written_and_searched(
+def test_a_folder_of_training_images_is_hashed_once(
     made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    images, index = tmp_path / "pictures", tmp_path / "index"
+    images = tmp_path / "pictures"
     write_scenes(images, 8)
     (images / "bad.jpg").write_bytes(b"bad")
-    (images / "copy.jpg").write_bytes(
-        (made.folder / "images" / "131.jpg").read_bytes()
-        if (made.folder / "images" / "131.jpg").exists()
-        else _first_image(made)
-    )
-    code, out, err = run(capsys, images, "--index", "--out", index, "--limits", "processes=1")
-    assert code == 1  # one picture is broken
-    assert out.startswith(f"{index}: 10 entries, 9 pictures, 0 captions, 1 broken, 0 without")
-    assert "bad.jpg" in out
-    assert err == f"hashed 10 of {images}\n"
-    code, out, _ = run(capsys, images, "--index", "--out", index)
-    assert (code, "a second" in out) == (1, False)
-    page = tmp_path / "first" / PAGE_FILE
-    code, out, _ = run(capsys, made.data, "--against", index, "--out", page.parent)
+    (images / "copy.jpg").write_bytes(_first_image(made))
+    code, out, err = run(capsys, made.data, "--against", images, "--limits", "processes=1")
     assert code == 1
-    assert f"also in {index} (10 entries, 9 pictures)" in " ".join(out.split())
+    assert f"also in {images} (10 entries, 9 pictures)" in " ".join(out.split())
     assert ": 1 of 10 entries could not be used" in out
-    assert "copy.jpg" in page.read_text()
-    assert page.read_text().count("data:image/jpeg;base64,") >= 2
-    # Where the pictures are no longer, the page has the index's small copies.
-    shutil.rmtree(images)
-    page = tmp_path / "second" / PAGE_FILE
-    run(capsys, made.data, "--against", index, "--out", page.parent)
-    assert "data:image/png;base64," in page.read_text()
+    assert f"hashed 10 of {images}\n" in err
+    assert run(capsys, made.data, "--against", images)[1:] == (out, "")
 
 
 def _first_image(made: planted.Planted) -> bytes:
@@ -194,8 +171,9 @@ def test_items_in_training_data_are_dropped_on_request(
     run(capsys, made.data, "--against", train, "--out", out, "--drop", "against")
     dropped = [one.item for one in read_decisions(out) if one.action == "drop"]
     assert len(dropped) >= 1
-    assert (out / "in-train-set.txt").read_text().split() == dropped
-    assert (out / "exclude-from-train-set.txt").read_text() == "x.jpg\n"
+    [other] = json.loads((out / "duplicates.json").read_text())["against"]
+    assert {match["other"] for match in other["matches"]} == {"x.jpg"}
+    assert {match["item"] for match in other["matches"]} == set(dropped)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +184,6 @@ def test_items_in_training_data_are_dropped_on_request(
         (["eyechart", "--drop"], "--drop needs --out DIR"),
         (["eyechart", "--against", "nothing.parquet"], "there is no file or folder"),
         (["eyechart", "--against", "eyechatr"], "did you mean eyechart"),
-        (["x", "--index", "--out", "i", "--drop"], "leave out --drop"),
-        (["x", "--index"], "--index needs --out DIR"),
-        (["missing", "--index", "--out", "i"], "missing"),
     ],
 )
 def test_a_mistake_is_one_sentence(

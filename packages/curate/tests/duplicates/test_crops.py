@@ -113,7 +113,7 @@ def test_a_folder_of_images_is_data_without_questions(tmp_path: Path, capsys) ->
     (images / "album" / "a2.jpg").write_bytes(jpeg(CHANGES["5 % of each side"](first)))
     out = tmp_path / "out"
     assert main(["curate", "duplicates", str(images), "--out", str(out), "--drop"]) == 0
-    assert (out / "exclude.txt").read_text() == "album/a2.jpg\n"
+    assert json.loads((out / "duplicates.json").read_text())["excluded"] == ["album/a2.jpg"]
     items = [json.loads(line) for line in (out / "items.jsonl").read_text().splitlines()]
     assert [item["index"] for item in items] == ["a.jpg", "b.jpg"]
     assert main(["curate", "statistics", str(images), "--json"]) == 0

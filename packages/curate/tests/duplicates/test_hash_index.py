@@ -28,7 +28,7 @@ from snellen_curate.duplicates.build_index import IndexProgress, ListChanged, bu
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.image_hashes import hash_images
 from snellen_curate.duplicates.image_rule import ImageRule
-from snellen_curate.duplicates.index_format import INDEX_FILE, VERSION, IndexInfo
+from snellen_curate.duplicates.index_format import INDEX_FILE, IndexInfo
 from snellen_curate.duplicates.listing import ListEntry, open_listing
 
 
@@ -128,8 +128,6 @@ def test_a_finished_shard_is_not_written_again(folder: Path, tmp_path: Path, mon
     info = json.loads((out / INDEX_FILE).read_text())
     (out / INDEX_FILE).write_text(json.dumps(info | {"complete": False}))
     (out / "shards" / "000002.arrow.7.part").write_bytes(b"half")
-    with pytest.raises(DataError, match="is not complete"):
-        HashIndex(out)
     seen: list[IndexProgress] = []
     build_index(open_listing(folder), out, processes=1, shard_size=4, on_progress=seen.append)
     assert [(one.entries, one.reused) for one in seen] == [(4, 4), (8, 8), (12, 8), (13, 9)]
@@ -187,38 +185,16 @@ def test_another_list_is_refused(folder: Path, tmp_path: Path) -> None:
     (folder / "again.jpg").rename(folder / "renamed.jpg")
     with pytest.raises(ListChanged, match="lists other pictures than when"):
         built(folder, out)
-    with pytest.raises(UsageError, match="shard_size 4, now it is 5"):
-        built(folder, out, 5)
-    with pytest.raises(UsageError, match="is not empty and holds no index"):
-        built(folder, folder)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"version": 99}, f"index of version 99; this Snellen reads version {VERSION}"),
-        ({"format": "else"}, "is not of an index"),
-        ({"shards": "x"}, "cannot be read"),
-    ],
-)
-def test_other_formats_and_versions_are_refused(
-    folder: Path, tmp_path: Path, change: dict[str, object], sentence: str
-) -> None:
-    out = tmp_path / "index"
-    built(folder, out)
-    info = json.loads((out / INDEX_FILE).read_text())
-    (out / INDEX_FILE).write_text(json.dumps(info | change))
-    with pytest.raises(DataError, match=sentence):
-        HashIndex(out)
 
 
 def test_a_damaged_file_is_one_sentence(folder: Path, tmp_path: Path) -> None:
     index = built(folder, tmp_path / "index")
     (tmp_path / "index" / "shards" / "000001.arrow").write_bytes(b"damage")
-    with pytest.raises(DataError, match=r"cannot be read: .*; write the index again"):
+    with pytest.raises(DataError, match=r"cannot be read: .*; delete its folder"):
         index.queries()
-    with pytest.raises(DataError, match="holds no index; write one with"):
-        HashIndex(tmp_path)
+    (tmp_path / "index" / INDEX_FILE).write_text('{"shards": "x"}')
+    with pytest.raises(DataError, match=r"index.json cannot be read: .*; delete its folder"):
+        HashIndex(tmp_path / "index")
 
 
 def test_every_pair_of_near_hashes_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

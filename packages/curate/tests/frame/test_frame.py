@@ -196,6 +196,7 @@ class Colour(Struct, forbid_unknown_fields=True):
         '```json\n{"name": "red", "bright": true}\n```',
         '```\n{"name": "red", "bright": true}```',
         'Here it is: {"name": "red", "bright": true} I hope it helps.',
+        "{'name': 'red', 'bright': True}",
     ],
 )
 def test_json_in_a_reply(reply: str) -> None:
@@ -205,11 +206,11 @@ def test_json_in_a_reply(reply: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        ("red, and bright", "not JSON"),
+        ("red, and bright", "holds no JSON"),
         ('{"name": "red"}', "missing required field `bright`"),
         ('{"name": "red", "bright": "yes"}', "Expected `bool`"),
-        ("{'name': 'red'}", "not JSON"),
-        ("", "not JSON"),
+        ("{'name': 'red'}", "missing required field `bright`"),
+        ("", "holds no JSON"),
     ],
 )
 def test_json_of_another_form(reply: str, problem: str) -> None:

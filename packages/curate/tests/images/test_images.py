@@ -296,3 +296,11 @@ def test_faces_need_their_package_or_are_found(
     else:
         named = look(folder, tmp_path / "out", "--faces")
         assert {each[1] for each in named.values()} == {""}
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["curate", "pictures", "nowhere", "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert error == (
+        "snellen: there is no folder, table or benchmark nowhere; name the folder that the pictures lie in\n"
+    )

@@ -9,6 +9,7 @@ import planted
 import pytest
 
 from snellen.cli import main
+from snellen.data_sets.decisions import read_decisions
 
 RECIPE = """
 data = "planted.tsv"
@@ -53,15 +54,12 @@ def test_every_step_is_run_once_and_everything_is_accounted_for(data, capsys) ->
     assert "test: 22 questions, answers kept back" in printed
     made = data.folder / "recipe-made"
     assert "22 questions" in (made / "publish.txt").read_text()
-    lines = [json.loads(line) for line in (made / "provenance.jsonl").read_text().splitlines()]
-    assert {line["item"] for line in lines} == set(data.ids)
-    by_id = {line["item"]: line for line in lines}
-    assert by_id["113"]["ended"] == {"publish": "dropped by publish"}
-    assert by_id["101"]["ended"] == {"publish": "kept"}
-    assert len(by_id["101"]["pictures"][0]) == 64
-    assert by_id["101"]["source"] == "drawn"
-    assert by_id["101"]["history"][0]["rule"] in ("public", "held_out")
-    assert "| publish | publish |" in (made / "summary.md").read_text()
+    file = data.folder / "public-private" / "decisions.jsonl"
+    assert f"every step is complete; what they decided: {file.relative_to(data.folder)}" in printed
+    by_id = {each.item: each for each in read_decisions(file.parent)}
+    assert set(by_id) == set(data.ids)
+    assert by_id["113"].action == "drop"
+    assert by_id["101"].rule in ("public", "held_out")
     assert plan(recipe, capsys) == {"statistics": ("done", ""), "publish": ("done", "")}
 
 
@@ -147,6 +145,11 @@ def test_paths_are_relative_to_the_recipe(data, capsys, tmp_path, monkeypatch) -
         ("[[step]]\nstep = 'publsh'\n", "'publsh'; did you mean publish?"),
         ("steps = 1\n", "'steps'; did you mean step?"),
         ("[[step]]\nstep = 'publish'\n", "does not say what the first step reads"),
+        (
+            "data = 'd'\n[[step]]\nstep = 'statistics'\n"
+            "[[step]]\nstep = 'metadata'\nimporter = 'coco'\ndata = 'lost.json'\n",
+            "step 2 (metadata) reads lost.json; there is no such file",
+        ),
         (
             "data = 'd'\n[[step]]\nstep = 'publish'\nholdout = '3%'\n",
             "option of step 1 (publish) 'holdout'; did you mean hold-out?",
@@ -251,9 +254,9 @@ def test_questions_from_metadata_are_steps_too(tmp_path, capsys) -> None:
     printed = capsys.readouterr().out
     assert "test: 20 questions" in printed
     assert (tmp_path / "recipe-made" / "metadata" / "metadata.jsonl").is_file()
-    lines = (tmp_path / "recipe-made" / "provenance.jsonl").read_text().splitlines()
-    assert len(lines) == 20
-    assert json.loads(lines[0])["licence"] == "CC0-1.0"
+    rows = (tmp_path / "recipe-made" / "questions" / "items.jsonl").read_text().splitlines()
+    assert {json.loads(row)["license"] for row in rows} == {"CC0-1.0"}
+    assert len(rows) == 20
     # Other templates make other questions; the records stay.
     (tmp_path / "templates.toml").write_text(TEMPLATES.replace("fills", "has"))
     todo = plan(recipe, capsys)
@@ -296,9 +299,9 @@ def test_recipe_waits_for_people_and_resumes(data, capsys, monkeypatch) -> None:
     decisions.write_text(json.dumps({"item": second, "by": "Bo", "action": "keep"}) + "\n")
     write(data.folder, REVIEW.replace("limit = 2", 'limit = 2\nimport = "ann.jsonl"'))
     assert main(["curate", "run", recipe]) == 0
-    lines = (data.folder / "recipe-made" / "provenance.jsonl").read_text().splitlines()
-    items = {line["item"]: line for line in map(json.loads, lines)}
-    assert items[first]["ended"] == {"publish": "dropped by review"}
-    by = {entry["step"]: entry.get("by") for entry in items[second]["history"]}
-    assert by["review"] == "Bo"
+    # The last step's decisions are those of all steps.
+    decided = {(each.item, each.step): each for each in read_decisions(data.folder / "recipe-made" / "publish-private")}
+    assert (decided[first, "review"].action, decided[first, "review"].by) == ("drop", "Ann")
+    assert (first, "publish") not in decided
+    assert decided[second, "review"].by == "Bo"
     assert not (data.folder / "recipe-made" / "review.before-1").exists()

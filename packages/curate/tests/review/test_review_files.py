@@ -19,7 +19,7 @@ from snellen.report.writers import write_text
 from snellen_curate.open_data import open_items
 from snellen_curate.review.entries import REVIEWS_FILE
 from snellen_curate.review.exchange import import_reviews
-from snellen_curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_document
+from snellen_curate.review.finishing import AGREEMENT_FILE, agreement_document
 from snellen_curate.review.opening import default_folder, open_review
 from snellen_curate.review.queue import QUEUE_FILE
 from snellen_curate.review.server import describe_item
@@ -209,17 +209,14 @@ def test_next_version_contains_the_decisions_of_people(tmp_path, flagged):
     assert items["c2"].sample.options == {"A": "one", "B": "two.", "C": "three"}
     assert items["c2"].sample.gold == ("B",)
     assert items["c1"].cells["source"] == "drawn"
-    changes = read_lines(tmp_path / "out" / CHANGES_FILE)
-    assert [(each["item"], each["field"], each["before"], each["after"]) for each in changes] == [
-        ("c2", "B", "two", "two."),
-        ("c2", "answer", "C", "B"),
-    ]
-    assert {(each["by"], each["why"]) for each in changes} == {("ann, ben", "counted")}
     decisions = [each for each in read_decisions(tmp_path / "out") if each.step == "review" and each.evidence]
     assert {(each.item, each.action, each.by) for each in decisions} == {
         ("c2", "fix", "ann, ben"),
         ("o1", "drop", "ann, ben"),
     }
+    [fixed] = [each for each in decisions if each.item == "c2"]
+    assert fixed.changes == {"B": ("two", "two."), "answer": ("C", "B")}
+    assert fixed.reason == "counted"
     assert [each.model for each in decisions[0].evidence] == ["ann", "ben"]
     info = read_step(tmp_path / "out")
     assert (info.status, info.counts["dropped"]) == ("complete", 1)

@@ -9,8 +9,10 @@ import stat
 from urllib.parse import urlsplit
 
 import pytest
+from drawn_scenes import draw_scene, jpeg
 from reviewing import ATTACK, ROWS, ask, decide, link_of, opened, serving, write_data
 
+from snellen.cli import main
 from snellen.view.local_server import HOST, MAX_BODY
 from snellen_curate.review.entries import REVIEWS_FILE
 from snellen_curate.review.opening import open_review
@@ -248,3 +250,37 @@ def test_the_server_is_bound_to_this_machine(server):
     connection.request("PUT", "/api/decide", b"{}")
     assert connection.getresponse().status == 405
     connection.close()
+
+
+@pytest.fixture
+def flagged(tmp_path, monkeypatch):
+    """Two items that contradict each other about one image, and a third without a pair."""
+    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.jpg").write_bytes(jpeg(draw_scene(1)))
+    rows = [
+        {"index": name, "question": question, "answer": key, "type": "yes_no", "image": "a.jpg"}
+        for name, question, key in (
+            ("one", "Is it a cat?", "yes"),
+            ("two", "Is it a cat?", "no"),
+            ("three", "Is it?", "no"),
+        )
+    ]
+    (tmp_path / "cats.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["curate", "duplicates", str(tmp_path / "cats.jsonl"), "--out", str(tmp_path / "checked")]) == 1
+    return tmp_path / "checked"
+
+
+def test_the_other_item_of_a_pair_is_beside_it(flagged, tmp_path, capsys):
+    with serving(open_review(flagged, tmp_path / "reviewed")) as server:
+        item = ask(server, "/api/item", id="one", by="ann").json["item"]
+        [pair] = item["pairs"]
+        assert (pair["id"], pair["question"], pair["gold"]) == ("two", "Is it a cat?", ["No"])
+        assert len(pair["pictures"]) == 1
+        assert ask(server, f"/media/{pair['pictures'][0]}", item="one").status == 200
+    [line] = [line for line in (tmp_path / "reviewed" / "queue.jsonl").read_text().splitlines() if '"one"' in line[:20]]
+    assert json.loads(line)["flags"][0]["evidence"][0]["reply"] == "two"
+
+
+def test_a_blind_review_says_nothing_of_pairs(flagged, tmp_path):
+    with serving(open_review(flagged, tmp_path / "reviewed", {"blind": True})) as server:
+        assert "pairs" not in ask(server, "/api/item", id="one", by="ann").json["item"]

@@ -1,4 +1,4 @@
-"""`snellen curate statistics`: its forms, its figures, and mistakes."""
+"""`snellen curate statistics`: its forms, and mistakes."""
 
 from __future__ import annotations
 
@@ -83,21 +83,6 @@ def test_markdown_and_latex(capsys: pytest.CaptureFixture[str], questions: Path)
     assert latex.startswith("% longest: right too often")
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") > 5
     assert r"\toprule" in latex
-
-
-def test_statistics_command_draws_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    code, out, _ = run(capsys, questions, "--out", tmp_path / "new" / "figures")
-    files = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
-    assert code == 1
-    assert files == ["places.svg", "shortcuts.svg", "texts-alone.svg"]
-    assert f"figure: {tmp_path / 'new' / 'figures' / 'places.svg'}" in out
-    text = (tmp_path / "new" / "figures" / "shortcuts.svg").read_text()
-    assert "longest (60) *" in text
-    assert 'aria-label="long: how often a rule picks the right option"' in text
-    (tmp_path / "file").write_text("")
-    code, _, err = run(capsys, questions, "--out", tmp_path / "file")
-    assert (code, "cannot make the folder" in err) == (2, True)
 
 
 def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -132,8 +132,8 @@ def test_a_sibling_has_the_same_ids_keys_and_cells(
 
 SLIPS: list[tuple[str, list[dict[str, str] | str], str]] = [
     (BIRDS, [{"Q": "21 只鸟中有几只在飞？", "A": "全部", "B": "一只也没有"}], "12 is missing"),
-    (CAR, ["I cannot do that."], "it is not JSON"),
-    (CAR, ["{'Q': '汽车'}"], "it is not JSON"),
+    (CAR, ["I cannot do that."], "it holds no JSON"),
+    (CAR, ["{'Q': '汽车'"], "it holds no JSON"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在左边"}], "missing required field `B`"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在左边", "B": "在右边", "C": "在中间"}], "unknown field `C`"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在右边", "B": "在左边"}], "says what B says"),
@@ -210,33 +210,21 @@ def test_doubtful_translations_and_all_of_them_can_be_reviewed(
     assert decisions(out)["1"].rule == "keep"
 
 
-def test_back_translation_and_judge(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
-    english = {chinese: text for text, chinese in WORDS.items()}
-    english["全部"] = "everything else in the world"
+def test_what_the_judge_sees_is_wrong(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
     verdict = json.dumps({"same": False, "differences": ["Q: which birds"]})
-
-    def reply(text: str) -> str:
-        return WORDS.get(text) or english[text]
-
-    strong.translate = reply
     out = tmp_path / "out"
     same = '{"same": true, "differences": []}'
-    with translating(reply) as judge:
+    with translating(WORDS.__getitem__) as judge:
         judge.slips = {
             WORDS[question]: [verdict if question == BIRDS else same]
             for question in (CAR, BIRDS, SIDE, "Is it raining?")
         }
-        code = translate(
-            data, strong.model, out, "--model-for", f"back={strong.model}", "--model-for", f"judge={judge.model}"
-        )
+        code = translate(data, strong.model, out, "--model-for", f"judge={judge.model}")
     assert code == 1
     made = decisions(out)
     assert (made["2"].action, made["2"].rule) == ("flag", "judge")
     assert "Q: which birds" in made["2"].reason
-    verdicts = [each.verdict for each in made["2"].evidence if each.model.startswith("rule back")]
-    assert "everything else in the world" in verdicts[0]
-    scores = {each.model: each.score for each in made["1"].evidence if each.score is not None}
-    assert scores["chrF of question"] == 1.0
+    assert made["1"].action == "fix"
 
 
 def test_judge_remarks_are_sent_back_once(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
@@ -369,7 +357,6 @@ MISTAKES = [
     (["-m", "MODEL", "--fields", "question,answers"], "got 'answers'"),
     (["-m", "MODEL", "--fields", ""], "got nothing"),
     (["-m", "MODEL", "--limits", "attempts=0"], "--limits attempts=0"),
-    (["-m", "MODEL", "--limits", "min_chrf=2"], "--limits min_chrf=2"),
     (["-m", "MODEL", "--terms", "lost.toml"], "no such file"),
     (["-m", "MODEL", "--terms", "lost.txt"], "no such file"),
     (["-m", "MODEL", "--check", "DATA"], "--check asks nothing"),

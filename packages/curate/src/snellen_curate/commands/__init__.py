@@ -32,7 +32,6 @@ ACTIONS: Mapping[str, str] = {
     "review": "have people decide about items, on a page for several annotators",
     "translate": "make a sibling of a data set in another language, or check one",
     "publish": "write a data set as a benchmark: files, card, licences, checksums, sealed answers",
-    "diff": "show what changed between two versions of a data set",
     "run": "run the steps of a recipe, one after the other; goes on after any stop",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""

@@ -1,11 +1,10 @@
 """`snellen curate duplicates`: what stands twice in a data set, in other benchmarks, in training
-data; and the index of image hashes to find it in."""
+data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from snellen.api.flags import FlagKey, argument, option
@@ -18,7 +17,6 @@ from snellen_curate.commands._action import (
     limits_option,
     parse_folder,
     publish_next,
-    refuse_flags,
     review_next,
     sentence,
     skip_option,
@@ -32,13 +30,9 @@ if TYPE_CHECKING:
 class Options(ActionOptions):
     """What `snellen curate duplicates` takes."""
 
-    data: str = argument(
-        "DATA",
-        "a benchmark, a data file, a data set folder or a folder of pictures; with --index "
-        "also webdataset .tar files or a manifest (.parquet, .jsonl, .csv)",
-    )
+    data: str = argument("DATA", "a benchmark, a data file, a data set folder or a folder of pictures")
     out: str | None = option(None, "--out", parse=parse_folder)
-    """With `--index` the index. None: only the report is printed."""
+    """None: only the report is printed."""
     drop: tuple[Any, ...] = drop_option(
         {
             "contradictions": "the same question with another key",
@@ -52,7 +46,8 @@ class Options(ActionOptions):
     against: Sequence[str] = option(
         (),
         "--against",
-        "also look in this benchmark, index, folder of pictures or manifest of training data; repeat for several",
+        "also look in this benchmark, folder of pictures or of webdataset .tar files, or manifest of training "
+        "data (.parquet, .jsonl, .csv); repeat for several",
         metavar="OTHER",
         is_repeatable=True,
     )
@@ -61,13 +56,6 @@ class Options(ActionOptions):
         "--keep",
         "the item of a cluster that stays: first or last of the data, or that with the most pixels",
         choices=("first", "last", "largest"),
-    )
-    index: bool = option(
-        False,
-        "--index",
-        "only hash the pictures of DATA into an index for --against, in --out; "
-        "the same command goes on where it was stopped",
-        is_switch=True,
     )
     skip: tuple[str, ...] = skip_option(
         {
@@ -79,58 +67,16 @@ class Options(ActionOptions):
 
 
 def main(options: Options) -> Finished:
-    """Find duplicates, or only write an index of images."""
-    processes = options.limits.get("processes")
-    if processes is not None and processes < 1:
-        raise UsageError(f"--limits processes={processes}: expected 1 or more")
-    return _write_index(options) if options.index else _find(options)
-
-
-def _write_index(options: Options) -> Finished:
-    """Only write an index."""
-    import time
-
-    from snellen.report.document import Document
-    from snellen_curate.duplicates.find import write_index
-
-    refuse_flags(
-        {"--against": options.against, "--columns": options.columns, "--drop": options.drop},
-        "--index only hashes pictures",
-    )
-    if not options.out:
-        raise UsageError("--index needs --out DIR, where the index is written")
-    started = time.perf_counter()
-    hashed = 0
-
-    def on_progress(progress: IndexProgress) -> None:
-        nonlocal hashed
-        hashed = progress.entries - progress.reused
-        _print_progress(options, options.data, progress)
-
-    index = write_index(
-        options.data, Path(options.out), processes=options.limits.get("processes"), on_progress=on_progress
-    )
-    info, seconds = index.info, time.perf_counter() - started
-    lines = [
-        f"{options.out}: {info.entries:,} entries, {info.images:,} pictures, "
-        f"{info.captions:,} captions, {info.broken:,} broken, {info.flat:,} without contrast",
-        *(f"  {name}: {reason}" for name, reason in list(index.broken())[:10]),
-    ]
-    if hashed:
-        lines.append(f"{hashed:,} entries in {seconds:.1f} s, {hashed / seconds:,.0f} a second")
-    document = Document([sentence(line) for line in lines], info)
-    return Finished("flagged" if info.broken else "clean", document)
-
-
-def _find(options: Options) -> Finished:
     """Find duplicates, and write the folder that was asked for."""
     from snellen_curate.duplicates.decide import decisions, write_folder
     from snellen_curate.duplicates.descriptions import duplicates_document
     from snellen_curate.duplicates.find import find_duplicates
     from snellen_curate.duplicates.image_rule import ImageRule
-    from snellen_curate.duplicates.page import PAGE_FILE
     from snellen_curate.duplicates.report import DuplicateSettings
 
+    processes = options.limits.get("processes")
+    if processes is not None and processes < 1:
+        raise UsageError(f"--limits processes={processes}: expected 1 or more")
     if options.drop and not options.out:
         raise UsageError("--drop needs --out DIR, where the data set without them is written")
     settings = DuplicateSettings(
@@ -142,13 +88,13 @@ def _find(options: Options) -> Finished:
         options.data,
         settings,
         columns=options.columns,
-        processes=options.limits.get("processes"),
+        processes=processes,
         on_phase=lambda name, progress: _print_progress(options, name, progress),
     )
     document = duplicates_document(found.report)
     if options.out:
         flagged = write_folder(found, options.out, options.drop).get("flag", 0)
-        written = sentence(f"written: {options.out}, {Path(options.out) / PAGE_FILE}")
+        written = sentence(f"written: {options.out}")
         document = document._replace(blocks=[*document.blocks, written])
     else:
         flagged = len(decisions(found.report, ()))

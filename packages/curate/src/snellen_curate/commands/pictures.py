@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import argument, option
 from snellen.cli.printing import print_line
+from snellen.core.errors import UnknownName, UsageError
 from snellen_curate.commands._action import (
     ActionOptions,
     Finished,
@@ -57,7 +58,14 @@ def main(options: Options) -> Finished:
         if not options.quiet and progress.entries > progress.reused:
             print_line(f"hashed {progress.entries:,} of {name}", error=True, flush=True)
 
-    opened = open_items(options.data, options.columns)
+    try:
+        opened = open_items(options.data, options.columns)
+    except UnknownName:
+        if Path(options.data).expanduser().exists():
+            raise
+        raise UsageError(
+            f"there is no folder, table or benchmark {options.data}; name the folder that the pictures lie in"
+        ) from None
     chosen = ImageOptions(drop=options.drop, faces=options.faces, **options.facts)
     counts = check_images(opened, options.out, chosen, on_phase)
     counts["left_out"] = opened.table.left_out if isinstance(opened.table, ImageFolder) else {}

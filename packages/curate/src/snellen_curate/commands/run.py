@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from snellen.report.document import Document
     from snellen_curate.recipe.pipeline import PlannedStep, RecipeOutcome
 
-_NO_STEPS = ("diff", "run")
-"""Actions that make nothing."""
 _TODO = {"done": "done", "resume": "goes on", "run": "to do", "again": "to do again", "unknown": "to do"}
 
 
@@ -45,7 +43,7 @@ def main(options: Options) -> Finished:
     from snellen_curate.recipe.step_commands import StepCommand
 
     path = Path(options.recipe)
-    recipe = read_recipe(path, [name for name in ACTIONS if name not in _NO_STEPS])
+    recipe = read_recipe(path, [name for name in ACTIONS if name != "run"])
     if options.out:
         recipe = replace(recipe, out=str(Path(options.out).absolute()))
     commands: list[StepCommand] = []
@@ -122,5 +120,6 @@ def _outcome_document(outcome: RecipeOutcome) -> Document:
     if outcome.message:
         lines += outcome.message.splitlines()
     else:
-        lines.append(f"{outcome.folder}: {outcome.items} items in provenance.jsonl; summary.md says what each step did")
+        decided = f"; what they decided: {outcome.decisions}" if outcome.decisions else ""
+        lines.append(f"{outcome.folder}: every step is complete{decided}")
     return Document([sentence(line) for line in lines], outcome)

@@ -10,7 +10,7 @@ from typing import Any
 from snellen.api.flags import FlagKey, argument, option
 from snellen.cli.output import TABLE
 from snellen.core.errors import UsageError
-from snellen_curate.commands._action import ActionOptions, Finished, limits_option, parse_folder, sentence, skip_option
+from snellen_curate.commands._action import ActionOptions, Finished, limits_option, skip_option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +18,6 @@ class Options(ActionOptions):
     """What `snellen curate statistics` takes."""
 
     data: str = argument("DATA", "a benchmark, a data file, a data set folder or a folder of pictures")
-    out: str | None = option(None, "--out", parse=parse_folder)
-    """Figures are drawn there, as SVG. None: there are none."""
     columns: Mapping[str, str] | None = option(None, "--columns")
     group: Sequence[str] = option((), "--group", is_repeatable=True)
     """Empty: the groups of the data, their sources and licences."""
@@ -49,12 +47,6 @@ def main(options: Options) -> Finished:
         statistics = measure_data(table, chosen, progress)
     top = options.top or (MAX_GROUPS if options.form == TABLE and not options.output else None)
     document = statistics_document(statistics, top)
-    if options.out:
-        from snellen_curate.statistics.figures import save_figures
-
-        figures = save_figures(statistics, options.out)
-        lines = [sentence(f"figure: {path}") for path in figures]
-        document = document._replace(blocks=[*document.blocks, *lines])
     stem = Path(options.data).name.partition(".")[0]
     next = ("curate", "duplicates", options.data, "--out", f"{stem}-duplicates")
     return Finished("flagged" if any(findings(statistics)) else "clean", document, next)

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from snellen.api.flags import FlagKey, argument, option, options_field, parse_share
+from snellen.api.flags import FlagKey, argument, option, options_field
 from snellen.cli.printing import exit_interrupted, line_printer
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
@@ -40,9 +40,7 @@ class Options(ActionOptions):
     """None: NAME-TAG."""
     model: Sequence[str] = option((), "--model")
     """Who translates."""
-    roles: Mapping[str, str] = roles_option(
-        {"back": "translates back, to compare with the source (chrF)", "judge": "compares the meanings"}
-    )
+    roles: Mapping[str, str] = roles_option({"judge": "compares the meanings"})
     columns: Mapping[str, str] | None = option(None, "--columns")
     language: str = option(
         MISSING,
@@ -67,12 +65,7 @@ class Options(ActionOptions):
         metavar="TERM|FILE",
         is_repeatable=True,
     )
-    limits: Mapping[str, Any] = limits_option(
-        {
-            "attempts": FlagKey("how often to ask until the rules pass (3)", int),
-            "min_chrf": FlagKey("a way back with less chrF is doubtful (0.3)", parse_share),
-        }
-    )
+    limits: Mapping[str, Any] = limits_option({"attempts": FlagKey("how often to ask until the rules pass (3)", int)})
     flag: Literal["wrong", "doubtful", "all"] = flag_option(
         "wrong", "wrong|doubtful|all", choices=("wrong", "doubtful", "all")
     )
@@ -108,13 +101,12 @@ def _translate(options: Options, plan: TranslationPlan) -> TranslationSummary:
     from snellen.report.console import Terminal
     from snellen.report.progress import show_progress
     from snellen_curate.translate.step import sibling_name, translate_items
-    from snellen_curate.translate.translating import BACK, JUDGE, TRANSLATOR
+    from snellen_curate.translate.translating import JUDGE, TRANSLATOR
 
     model = only_model(options.model)
     if not model:
         raise UsageError("no model translates: name one with -m MODEL, or an existing translation with --check SIBLING")
-    roles = {"back": BACK, "judge": JUDGE}
-    models = {TRANSLATOR: model} | {roles[role]: name for role, name in options.roles.items()}
+    models = {TRANSLATOR: model} | {role: name for role, name in options.roles.items() if role == JUDGE}
     out = Path(options.out or sibling_name(options.data, plan, options.columns))
     console = Terminal(stderr=True)
     try:
@@ -147,7 +139,6 @@ def _plan(options: Options) -> TranslationPlan:
         keep=read_terms(name for name in options.terms if name not in files),
         glossary={term: word for file in files for term, word in read_glossary(file).items()},
         review=options.flag,
-        back="back" in options.roles,
         judge="judge" in options.roles,
         **options.limits,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.data_sets.folder_lock import LOCK_FILE, lock_folder
+from snellen.data_sets.folder_lock import lock_folder
 from snellen_curate.duplicates.hashing import HashSources, open_hasher
 from snellen_curate.duplicates.image_hashes import TURNS, UnreadableImage
 from snellen_curate.duplicates.image_rule import THUMB_SHAPE
@@ -82,13 +82,13 @@ def build_index(
 ) -> IndexInfo:
     """Hash the images of a list into the folder `out`, or go on where an earlier start was.
 
-    Raises UsageError for a folder that holds something else or an index of another list, RunLocked
-    if another process writes it, DataError for a list without entries, and StorageError.
+    The folder belongs to this list and these settings alone. Raises ListChanged if the list has changed
+    since, RunLocked if another process writes it, UsageError for a list without entries, and StorageError.
     """
     wanted = IndexInfo(listing.spec, listing.kind, shard_size, has_turned)
     lock = lock_folder(out, f"another process is writing the index {out}; wait for it, or use another folder")
     try:
-        info = _start(out, wanted)
+        info = read_info(out) if (out / INDEX_FILE).is_file() else wanted
         with open_hasher(processes) as hash_sources:
 
             def make(batch: Sequence[ListEntry]) -> Columns:
@@ -103,24 +103,6 @@ def build_index(
         lock.release()
 
 
-def _start(out: Path, wanted: IndexInfo) -> IndexInfo:
-    """The index's info: new, or of an earlier start with the same settings."""
-    if not (out / INDEX_FILE).exists():
-        if any(child.name != LOCK_FILE for child in out.iterdir()):
-            raise UsageError(f"{out} is not empty and holds no index of picture hashes; choose another folder")
-        save_info(out, wanted)
-        return wanted
-    info = read_info(out)
-    for name in ("source", "kind", "shard_size", "has_turned"):
-        before, now = getattr(info, name), getattr(wanted, name)
-        if before != now:
-            raise UsageError(
-                f"{out} is an index with {name} {before!r}, now it is {now!r}; choose another "
-                "folder, or delete this one"
-            )
-    return info
-
-
 def _write_shards(
     listing: Listing,
     out: Path,
@@ -132,10 +114,7 @@ def _write_shards(
     number of entries of each shard."""
     sizes: list[int] = []
     reused = 0
-    changed = ListChanged(
-        f"{listing.spec} lists other pictures than when {out} was begun; choose another folder, or "
-        "delete this one and start again"
-    )
+    changed = ListChanged(f"{listing.spec} lists other pictures than when {out} was begun")
     for number, batch in enumerate(listing.batches(info.shard_size)):
         path = shard_path(out, number)
         if path.exists():

@@ -1,8 +1,7 @@
-"""The data set without its duplicates: a decision about each item, exclusion lists, the report."""
+"""The data set without its duplicates: a decision about each item, and the report."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,27 +12,24 @@ import msgspec
 from snellen.core.atomic_write import save
 from snellen.data_sets.decisions import Action, Decision, Evidence, count_actions
 from snellen.data_sets.step import open_step
+from snellen_curate.duplicates.decision_rules import CONTRADICTION, DUPLICATE, POSSIBLE
 from snellen_curate.duplicates.descriptions import describe_image_match, describe_overlap, report_data
 from snellen_curate.duplicates.find import DuplicateSearchResult
-from snellen_curate.duplicates.page import PAGE_FILE, write_page
-from snellen_curate.duplicates.report import DuplicateReport, ImageMatch, OverlapReport
+from snellen_curate.duplicates.report import DuplicateReport, ImageMatch, ItemPair, OverlapReport
 
 STEP = "duplicates"
 REPORT_FILE = "duplicates.json"
-EXCLUDE_FILE = "exclude.txt"
-CONTRADICTIONS_FILE = "contradictions.txt"
 
 Group = Literal["contradictions", "duplicates", "against", "broken"]
 GROUPS: tuple[Group, ...] = ("contradictions", "duplicates", "against", "broken")
 """What `drop` names. Of an item's groups the first that is dropped decides, else the first."""
 _MAX_EVIDENCE = 5
-_UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def write_folder(found: DuplicateSearchResult, out: Path | str, drop: Sequence[Group] = ()) -> dict[str, Any]:
     """Write the data set folder `out`: items in the groups `drop` are dropped, others are flagged.
 
-    Also writes the report, its page and the exclusion lists there. Returns the counts. Raises
+    Also writes the report there. Returns the counts. Raises
     UsageError if the folder holds something else, StorageError.
     """
     report, table = found.report, found.read.table
@@ -45,10 +41,8 @@ def write_folder(found: DuplicateSearchResult, out: Path | str, drop: Sequence[G
         for item in table:
             if item.id not in step.decisions:
                 step.decide(decided.get(item.id) or Decision(item.id, "keep", STEP, "no duplicate"))
-        _write_lists(report, folder)
         document = msgspec.json.encode(report_data(report))
         save(folder / REPORT_FILE, msgspec.json.format(document, indent=1) + b"\n")
-        write_page(found, folder / PAGE_FILE)
         dropped = {name for name, one in step.decisions.items() if one.action == "drop"}
         written = step.write_items(item for item in table if item.id not in dropped)
         counts: dict[str, Any] = {
@@ -75,15 +69,15 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
         if before is None or (before.action == "flag" and action == "drop"):
             decided[name] = decision
 
-    for name, others in _contradictions(report).items():
+    for name, pairs in _contradictions(report).items():
+        others = [f"{other} ({key})" for other, key, _ in pairs]
         reason = f"the same question about the same picture has another key in {', '.join(others)}"
-        decide(name, "contradictions", "contradiction", reason, [])
+        decide(name, "contradictions", CONTRADICTION, reason, [evidence for *_, evidence in pairs])
     for name, kept, evidence in _repeats(report):
-        decide(name, "duplicates", "duplicate", f"it repeats {kept}", evidence)
+        decide(name, "duplicates", DUPLICATE, f"it repeats {kept}", evidence)
     for pair in report.possible:
-        facts = (pair.rule, *(describe_image_match(pair.image) if pair.image else ()))
-        evidence = [_evidence(pair.left, facts, pair.image, pair.similarity)]
-        decide(pair.right, None, "possible duplicate", f"it may repeat {pair.left}", evidence)
+        evidence = [_pair_evidence(pair, pair.left)]
+        decide(pair.right, None, POSSIBLE, f"it may repeat {pair.left}", evidence)
     for one in report.against:
         for name, matched in _outside(one).items():
             decide(name, "against", f"in {one.name}", f"it is in {one.name}", matched)
@@ -93,27 +87,12 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
     return decided
 
 
-def _write_lists(report: DuplicateReport, folder: Path) -> None:
-    """Write `exclude.txt`, `contradictions.txt` and, for each list or benchmark that was compared,
-    the items that are in it and its entries that are here: one id a line. Raises StorageError."""
-    lists = {EXCLUDE_FILE: list(report.exclusions)}
-    contradicting = [
-        name for pair in report.contradictions if pair.kind == "contradiction" for name in (pair.left, pair.right)
-    ]
-    lists[CONTRADICTIONS_FILE] = list(dict.fromkeys(contradicting))
-    for one in report.against:
-        stem = _UNSAFE.sub("-", Path(one.name).name) or "other"
-        lists[f"in-{stem}.txt"] = list(dict.fromkeys(match.item for match in one.matches))
-        lists[f"exclude-from-{stem}.txt"] = list(dict.fromkeys(match.other for match in one.matches))
-    for name, lines in lists.items():
-        save(folder / name, "".join(f"{line}\n" for line in lines))
-
-
-def _contradictions(report: DuplicateReport) -> dict[str, list[str]]:
-    others: dict[str, list[str]] = defaultdict(list)
+def _contradictions(report: DuplicateReport) -> dict[str, list[tuple[str, str, Evidence]]]:
+    """By item the others with another key: their id, key and how they match."""
+    others: dict[str, list[tuple[str, str, Evidence]]] = defaultdict(list)
     for pair in report.contradictions:
-        others[pair.left].append(f"{pair.right} ({pair.right_key})")
-        others[pair.right].append(f"{pair.left} ({pair.left_key})")
+        others[pair.left].append((pair.right, pair.right_key, _pair_evidence(pair, pair.right)))
+        others[pair.right].append((pair.left, pair.left_key, _pair_evidence(pair, pair.left)))
     return others
 
 
@@ -121,9 +100,8 @@ def _repeats(report: DuplicateReport) -> Iterable[tuple[str, str, list[Evidence]
     """Each item that is not kept, the item that is kept for it, and why they are duplicates."""
     evidence: dict[str, list[Evidence]] = defaultdict(list)
     for pair in report.duplicates:
-        facts = (pair.rule, *(describe_image_match(pair.image) if pair.image else ()))
         for name, other in ((pair.left, pair.right), (pair.right, pair.left)):
-            evidence[name].append(_evidence(other, facts, pair.image, pair.similarity))
+            evidence[name].append(_pair_evidence(pair, other))
     for cluster in report.clusters:
         for name in cluster.items:
             if name != cluster.kept:
@@ -139,6 +117,11 @@ def _outside(report: OverlapReport) -> dict[str, list[Evidence]]:
         facts = describe_overlap(match)
         evidence[match.item].append(_evidence(match.other, facts, match.image, match.similarity))
     return evidence
+
+
+def _pair_evidence(pair: ItemPair, other: str) -> Evidence:
+    facts = (pair.rule, *(describe_image_match(pair.image) if pair.image else ()))
+    return _evidence(other, facts, pair.image, pair.similarity)
 
 
 def _evidence(other: str, facts: Sequence[str], image: ImageMatch | None, similarity: float | None) -> Evidence:

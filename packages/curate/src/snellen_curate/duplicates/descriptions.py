@@ -1,4 +1,4 @@
-"""The report as text: what its values are called in the terminal, on the page and in decisions."""
+"""The report as text: what its values are called in the terminal and in decisions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ import msgspec
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, EmptyLine, Line
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
-from snellen_curate.duplicates.local_features import MIN_CORRELATION, MIN_POINTS
-from snellen_curate.duplicates.report import (
-    DuplicateReport,
-    DuplicateSettings,
-    ImageMatch,
-    ItemPair,
-    OverlapMatch,
-    OverlapReport,
-)
+from snellen_curate.duplicates.report import DuplicateReport, ImageMatch, ItemPair, OverlapMatch, OverlapReport
 
 _HOW = {
     "bytes": "the same file",
@@ -34,8 +26,8 @@ _SHARE_COLUMNS = (
     Column("share", "share"),
 )
 _MAX_LINES = 10
-"""Pairs that are listed in the terminal; the page and the JSON have more."""
-KEEP = {
+"""Pairs that are listed in the terminal; the JSON has all."""
+_KEEP = {
     "first": "the first of the data",
     "last": "the last of the data",
     "largest": "the one whose pictures have the most pixels, of several the first",
@@ -67,35 +59,13 @@ def describe_overlap(match: OverlapMatch) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def share_table(report: OverlapReport) -> Table:
+def _share_table(report: OverlapReport) -> Table:
     """What there is of the data in another set, with intervals."""
     rows = [
         (share.name, share.count, share.n, IntervalEstimate(share.share if share.n else None, share.interval))
         for share in report.shares
     ]
-    return Table(f"also in {report.name} ({describe_entries(report)})", _SHARE_COLUMNS, rows)
-
-
-def describe_rules(settings: DuplicateSettings) -> str:
-    """The thresholds in two sentences."""
-    rule, texts = settings.images, settings.texts
-    turned = " Mirrored pictures and pictures turned by quarters count too." if rule.turned else ""
-    turned += (
-        f" So do cropped and framed ones in which at least {MIN_POINTS} corners lie alike and what "
-        f"both show correlates by at least {MIN_CORRELATION:g}."
-        if rule.crops
-        else ""
-    )
-    return (
-        f"Pictures are near duplicates if their pHashes differ in at most {rule.radius} of 64 "
-        f"bits and their small copies of 16 x 16 pixels correlate by at least {rule.likeness:g}; "
-        "where a list holds hashes alone, if pHashes differ in at most "
-        f"{rule.hash_radius} bits and dHashes in at most {rule.dhash_radius}, or pHashes alone in "
-        f"at most {rule.lone_radius}.{turned} Questions are near duplicates if key and "
-        "options agree, no word differs that counts, and letter by letter they are alike by "
-        f"{texts.characters:g}. They may be the same if words are missing or in another order, "
-        f"and question and options share {texts.similarity:g} of their shingles (Jaccard)."
-    )
+    return Table(f"also in {report.name} ({_describe_entries(report)})", _SHARE_COLUMNS, rows)
 
 
 def duplicates_document(report: DuplicateReport) -> Document:
@@ -118,7 +88,7 @@ def duplicates_document(report: DuplicateReport) -> Document:
     if report.broken:
         rows = [(", ".join(one.items[:5]), one.reason) for one in report.broken[:_MAX_LINES]]
         tables.append(Table("not compared", (Column("items"), Column("reason")), rows))
-    for table in (*tables, *map(share_table, report.against)):
+    for table in (*tables, *map(_share_table, report.against)):
         blocks += [EmptyLine(), table]
     return Document(blocks, report_data(report))
 
@@ -128,7 +98,7 @@ def report_data(report: DuplicateReport) -> dict[str, Any]:
     return {**msgspec.to_builtins(report), "excluded": list(report.exclusions)}
 
 
-def describe_entries(report: OverlapReport) -> str:
+def _describe_entries(report: OverlapReport) -> str:
     """What there is in another data set."""
     is_list = report.kind == "list"
     parts = [
@@ -146,7 +116,7 @@ def _findings(report: DuplicateReport) -> Iterator[tuple[str, int, str]]:
     possible = len(report.contradictions) - certain
     yield "contradictions", certain, f"{possible:,} more possible" if possible else ""
     clusters = fmt.plural(len(report.clusters), "cluster")
-    kept = KEEP[report.settings.keep]
+    kept = _KEEP[report.settings.keep]
     yield "duplicate items", len(report.exclusions), f"in {clusters}; kept of each: {kept}"
     if report.possible:
         yield "possibly the same", len(report.possible), "pairs, to be reviewed"

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from snellen.data_sets.items import ITEMS_FILE, ItemTable
 from snellen.settings import Settings
 from snellen_curate.duplicates.against import OtherData, find_overlap
-from snellen_curate.duplicates.build_index import SHARD_SIZE, IndexProgress, ListChanged, OnProgress, build_index
+from snellen_curate.duplicates.build_index import SHARD_SIZE, IndexProgress, ListChanged, build_index
 from snellen_curate.duplicates.hash_index import HashIndex
-from snellen_curate.duplicates.index_format import INDEX_FILE, VERSION
+from snellen_curate.duplicates.index_format import VERSION
 from snellen_curate.duplicates.item_facts import ReadItems, read_items
 from snellen_curate.duplicates.listing import MANIFEST_SUFFIXES, Listing, find_columns, manifest_columns, open_listing
 from snellen_curate.duplicates.match_images import ImageGraph, Matches, match_images
@@ -37,12 +37,10 @@ OnPhase = Callable[[str, IndexProgress], None]
 
 @dataclass(frozen=True)
 class DuplicateSearchResult:
-    """The report, and what a page or a step needs to show it."""
+    """The report, and the items that it is about."""
 
     report: DuplicateReport
     read: ReadItems
-    others: dict[str, OtherData]
-    """What the data set was compared with, by name."""
 
 
 class _Indexes:
@@ -91,7 +89,7 @@ def find_duplicates(
     on_phase: OnPhase | None = None,
 ) -> DuplicateSearchResult:
     """Compare the items of a data set with each other and with what `settings.against` names:
-    benchmarks, data files, data set folders, indexes, lists of images.
+    benchmarks, data files, data set folders, lists of images.
 
     Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
     """
@@ -106,29 +104,15 @@ def find_duplicates(
             theirs = read_items(other)
             others[spec] = OtherData(spec, indexes.of_items(theirs), theirs)
         else:
-            others[spec] = OtherData(spec, other if isinstance(other, HashIndex) else indexes.of_list(other))
+            others[spec] = OtherData(spec, indexes.of_list(other))
     report = _report(read, index, settings)
     reports = tuple(find_overlap(read, index, one, settings) for one in others.values())
-    return DuplicateSearchResult(replace(report, against=reports), read, others)
+    return DuplicateSearchResult(replace(report, against=reports), read)
 
 
-def _open_other(spec: str) -> ItemTable | HashIndex | Listing:
-    """What is compared with: a benchmark, an index, or a list of images. Raises UsageError."""
-    if is_benchmark(spec):
-        return open_items(spec)
-    path = Path(spec).expanduser()
-    return HashIndex(path) if (path / INDEX_FILE).is_file() else open_listing(spec)
-
-
-def write_index(
-    spec: str, out: Path, *, processes: int | None = None, on_progress: OnProgress | None = None
-) -> HashIndex:
-    """Write an index of a list of images, or of a benchmark's, into a folder, or go on with it.
-
-    Raises UsageError."""
-    listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
-    build_index(listing, out, processes=processes, on_progress=on_progress)
-    return HashIndex(out)
+def _open_other(spec: str) -> ItemTable | Listing:
+    """What is compared with: a benchmark, or a list of images. Raises UsageError."""
+    return open_items(spec) if is_benchmark(spec) else open_listing(spec)
 
 
 def is_benchmark(spec: str | Path) -> bool:

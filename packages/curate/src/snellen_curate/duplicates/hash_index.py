@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from snellen.core.errors import DataError
 from snellen_curate.duplicates.image_hashes import TURNS, Hashes
 from snellen_curate.duplicates.image_rule import UNKNOWN, ImageRule, is_plain, likeness, turn_copies
 from snellen_curate.duplicates.index_format import (
@@ -66,16 +65,11 @@ class HashMatches(NamedTuple):
 
 
 class HashIndex:
-    """An index of image hashes that is complete. Raises DataError if it is not, or damaged."""
+    """An index of image hashes that is complete. Raises DataError if it is damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.info: IndexInfo = read_info(folder)
-        if not self.info.complete:
-            raise DataError(
-                f"the index {folder} is not complete; give the command that writes it again: it "
-                "goes on where it was stopped"
-            )
         self._starts = [0, *accumulate(self.info.shards)]
         """The first row of each shard, and the end of the last."""
 

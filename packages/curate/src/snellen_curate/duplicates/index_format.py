@@ -20,8 +20,8 @@ from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import DataError, StorageError
 
 INDEX_FILE = "index.json"
-FORMAT = "snellen picture hashes"
 VERSION = 3
+"""Of the files; part of the name of the folder in the cache."""
 
 HAS_SHA256, HAS_PIXELS, HAS_PHASH, HAS_DHASH, HAS_COPY, IS_FLAT = (1 << bit for bit in range(6))
 """Bits of the column `flags`."""
@@ -39,8 +39,6 @@ class IndexInfo(Struct, frozen=True, rename={"images": "pictures"}):
     shard_size: int
     has_turned: bool = False
     """Whether the hashes of the mirrored and turned images are stored as well."""
-    format: str = FORMAT
-    version: int = VERSION
     complete: bool = False
     shards: tuple[int, ...] = ()
     """Entries of each shard, once the index is complete."""
@@ -68,7 +66,7 @@ class Shard:
             with pyarrow.memory_map(str(path)) as file:
                 self._batch = pyarrow.ipc.open_file(file).get_batch(0)
         except (pyarrow.ArrowException, OSError) as error:
-            raise DataError(f"{path} cannot be read: {error}; write the index again") from error
+            raise DataError(f"{path} cannot be read: {error}; delete its folder") from error
 
     def __len__(self) -> int:
         return len(self._batch)
@@ -86,7 +84,7 @@ class Shard:
     def __getitem__(self, name: str) -> Array:
         array = self.get(name)
         if array is None:
-            raise DataError(f"{self._path} lacks its column {name}; write the index again")
+            raise DataError(f"{self._path} lacks its column {name}; delete its folder")
         return array
 
     def text(self, name: str, row: int) -> str:
@@ -141,25 +139,12 @@ def _text_column(texts: Sequence[str]) -> pyarrow.Array:
 
 
 def read_info(folder: Path) -> IndexInfo:
-    """Read `index.json`. Raises DataError for another format or version, and StorageError."""
+    """Read `index.json`. Raises DataError if it is damaged, and StorageError."""
     file = folder / INDEX_FILE
     try:
-        data = file.read_bytes()
-        plain = msgspec.json.decode(data)
-        if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-            raise DataError(f"{file} is not of an index of picture hashes; name another folder")
-        if plain.get("version") != VERSION:
-            raise DataError(
-                f"{folder} is an index of version {plain.get('version')}; this Snellen reads "
-                f"version {VERSION}: write it again with --index --out"
-            )
-        return msgspec.json.decode(data, type=IndexInfo)
-    except FileNotFoundError:
-        raise DataError(
-            f"{folder} holds no index; write one with: snellen curate duplicates PICTURES --index --out {folder}"
-        ) from None
+        return msgspec.json.decode(file.read_bytes(), type=IndexInfo)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} cannot be read: {error}; write the index again") from error
+        raise DataError(f"{file} cannot be read: {error}; delete its folder") from error
     except OSError as error:
         raise StorageError(f"cannot read {file}: {error.strerror or error}") from error
 

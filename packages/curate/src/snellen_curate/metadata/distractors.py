@@ -87,7 +87,7 @@ class CategorySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class OtherItemSettings(Struct, frozen=True, forbid_unknown_fields=True):
     near: Literal["", "text"] = ""
-    """Empty: any other record; `text`: those whose answers are most similar (BM25)."""
+    """Empty: any other record; `text`: those whose answers are most similar in spelling."""
     among: Annotated[int, Meta(ge=1)] = 24
 
 

@@ -3,7 +3,6 @@
 OUT/NAME/           the data set folder of a step
 OUT/NAME.txt        what its command printed
 OUT/.recipe/        what each step was run with (`progress_state`)
-OUT/provenance.jsonl, OUT/summary.md    written at the end
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
+from snellen.data_sets.decisions import DECISIONS_FILE
 from snellen.data_sets.folder_lock import lock_folder, set_aside
 from snellen.data_sets.step import STEP_FILE, read_step
 from snellen_curate.recipe import progress_state
@@ -57,8 +57,8 @@ class RecipeOutcome(Struct, frozen=True, kw_only=True):
     """The step at which it stopped; "" if all have ended."""
     message: str = ""
     """How to go on."""
-    items: int = 0
-    """Items that the provenance record has."""
+    decisions: str = ""
+    """The file of what the last step that decides, and those before it, decided about each item."""
     folder: str = ""
 
 
@@ -125,7 +125,9 @@ class RecipePipeline:
                         message=state.message,
                         folder=folder,
                     )
-            return RecipeOutcome(steps=self.plan(), status="complete", items=self._write_record(), folder=folder)
+            files = [str(command.private / DECISIONS_FILE) for command in self.commands]
+            decisions = [file for file in files if Path(file).is_file()][-1:]
+            return RecipeOutcome(steps=self.plan(), status="complete", decisions="".join(decisions), folder=folder)
         finally:
             lock.release()
 
@@ -185,34 +187,6 @@ class RecipePipeline:
             if not has_ended:
                 return "incomplete", f"{step.label} is incomplete; go on with: {self.again}"
         return "complete", ""
-
-    def _write_record(self) -> int:
-        """Write where each item comes from, and the summary; returns the number of items."""
-        from snellen_curate.recipe.provenance import write_provenance, write_summary
-
-        first = self.commands[0]
-        start = first.data()[0] if first.protocol.reads_items else ""
-        items = write_provenance(self.out / "provenance.jsonl", self.commands, self._lineages(), start)
-        write_summary(self.out / "summary.md", self.recipe, self.commands)
-        return items
-
-    def _lineages(self) -> dict[str, set[str]]:
-        """The steps that no other step reads and that decided something, each with the steps that
-        its data went through."""
-        by_folder = {str(command.folder): command.step.name for command in self.commands}
-        parents = {
-            command.step.name: next((by_folder[each] for each in command.data() if each in by_folder), "")
-            for command in self.commands
-        }
-        lineages: dict[str, set[str]] = {}
-        for command in self.commands:
-            name = command.step.name
-            if name not in parents.values() and (command.private / STEP_FILE).is_file():
-                passed = lineages[name] = set[str]()
-                while name:
-                    passed.add(name)
-                    name = parents[name]
-        return lineages
 
     def _todo(self, command: StepCommand, *, is_known: bool = True) -> tuple[Todo, str]:
         """What is left of a step, and why; `is_known`: whether its data are."""

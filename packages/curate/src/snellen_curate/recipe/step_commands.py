@@ -26,6 +26,7 @@ NOT_DECIDING = frozenset(
     ("store", "requests", "budget", "price", "quiet", "json", "format", "output", "top", "open", "port")
 )
 """Flags that say how models are reached and what is displayed, not what comes out."""
+_DATA_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".xml", ".yaml", ".yml", ".tar")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,6 @@ class StepProtocol:
     """The option that may name earlier steps, and stands for their folders."""
     continued_by: Collection[str] = ()
     """Options that add to what the folder has: if they change, the step goes on there."""
-    reads_items: bool = True
-    """Whether its data are items, rather than images or metadata."""
     writes_items: bool = True
     """Whether later steps may read what it wrote."""
     needs_folder: bool = True
@@ -57,8 +56,7 @@ class StepProtocol:
 
 
 PROTOCOLS: Mapping[str, StepProtocol] = {
-    "questions": StepProtocol(reads_items=False),
-    "metadata": StepProtocol(positionals=("importer",), step_option="media", reads_items=False, writes_items=False),
+    "metadata": StepProtocol(positionals=("importer",), step_option="media", writes_items=False),
     "statistics": StepProtocol(writes_items=False, needs_folder=False),
     # The queue is written, decisions made elsewhere are read, and the review is ended, which is
     # refused as long as people have not decided.
@@ -158,9 +156,14 @@ class StepCommand:
         """Check options and data before anything is run. Raises UsageError subclasses."""
         self.check_options(self.step.options, self.step.label)
         later = [each.name for each in self.recipe.steps[len(self.earlier) :]]
+        folders = {each.step.name: each.folder for each in self.earlier}
         for name in self.step.data:
             if name in later and not Path(name).exists():
                 raise UsageError(f"{self.step.label} reads {name!r}, which comes later")
+            # What an earlier step is to write comes in time.
+            is_made = name in folders or any(Path(name).is_relative_to(folder) for folder in folders.values())
+            if not is_made and Path(name).suffix in _DATA_SUFFIXES and not Path(name).expanduser().exists():
+                raise UsageError(f"{self.step.label} reads {name}; there is no such file")
         if not (self.earlier or self.step.data or self.recipe.data):
             raise UsageError(f'{self.recipe.path} does not say what the first step reads; add data = "FOLDER OR FILE"')
         for phase in self.phases:

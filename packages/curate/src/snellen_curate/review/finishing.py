@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from snellen.core.atomic_write import save_json_lines
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.data_sets.items import Item, ItemTable
@@ -29,7 +28,6 @@ RULE = "person"
 UNDECIDED_RULE = "undecided"
 AGREEMENT_FILE = "agreement.json"
 ANNOTATORS_FILE = "annotators.json"
-CHANGES_FILE = "changes.jsonl"
 UndecidedAction = Literal["refuse", "keep", "drop", "flag"]
 """What becomes of items that nobody decided, or about which a conflict is open."""
 
@@ -49,7 +47,7 @@ class FinishedReview(NamedTuple):
 def finish_review(
     step: Step, table: ItemTable, board: ReviewBoard, undecided: UndecidedAction = "refuse"
 ) -> FinishedReview:
-    """Write `items.jsonl`, decisions, `changes.jsonl`, `agreement.json` and `annotators.json`.
+    """Write `items.jsonl`, decisions, `agreement.json` and `annotators.json`.
 
     Items outside the queue are written as they are. Raises UsageError if items are undecided and
     `undecided` does not say what becomes of them, and StorageError.
@@ -64,7 +62,7 @@ def finish_review(
         if before is None or msgspec.structs.replace(before, at=decision.at) != decision:
             step.decide(decision)
     written = step.write_items(_next_version(table, board, step))
-    changed = _write_changes(step, outcomes)
+    changed = sum(len(step.decisions[name].changes) for name in outcomes)
     agreement = [msgspec.to_builtins(each) for each in board.agreement()]
     for name, value in ((AGREEMENT_FILE, agreement), (ANNOTATORS_FILE, board.figures()._asdict())):
         write_json(step.folder / name, value)
@@ -116,25 +114,6 @@ def _next_version(table: ItemTable, board: ReviewBoard, step: Step) -> Iterator[
         elif decision.action == "fix":
             changes = {name: after for name, (_, after) in decision.changes.items()}
             yield apply_changes(board.queue.items[item.id].item, changes)
-
-
-def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
-    """Write `changes.jsonl`, a line for every changed field; returns their number."""
-    rows: list[dict[str, Any]] = [
-        {
-            "item": name,
-            "field": field,
-            "before": before,
-            "after": after,
-            "by": decision.by,
-            "why": decision.reason,
-            "at": decision.at,
-        }
-        for name in outcomes
-        for decision in (step.decisions[name],)
-        for field, (before, after) in decision.changes.items()
-    ]
-    return save_json_lines(step.folder / CHANGES_FILE, rows)
 
 
 def agreement_document(agreement: Sequence[FieldAgreement], annotators: Sequence[AnnotatorFigures]) -> Document:

@@ -30,6 +30,7 @@ from snellen.data_sets.decisions import Decision, Evidence, flagged_items, read_
 from snellen.data_sets.items import MULTI, Item, ItemTable, item_kind
 from snellen.data_sets.step import MediaWriter
 from snellen.store.runs import distinct_runs
+from snellen_curate.duplicates.decision_rules import PAIR_RULES
 from snellen_curate.review.edits import ANSWER, SPLIT_COLUMN, answer_value, apply_changes, check_changes, key_value
 from snellen_curate.review.entries import MAX_FIELDS, Text, read_lines
 
@@ -90,6 +91,8 @@ class QueuedItem:
     """What the models of `--runs` replied."""
     gold: GoldItem | None = None
     """Of a gold item: its right decision."""
+    pairs: tuple[Item, ...] = ()
+    """Items of the data that it repeats or contradicts, by its flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +123,16 @@ def read_queue(table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool
     flags = flagged_items(read_decisions(table.folder)) if table.folder is not None else {}
     gold = {each.item: each for each in settings.gold}
     chosen = _chosen_ids(table, settings, flags)
+    paired = {name: paired_items(each) for name, each in flags.items()}
+    others = dict.fromkeys(other for names in paired.values() for other in names)
     items: dict[str, Item] = {}
+    pairs: dict[str, Item] = {}
     columns: dict[str, _AbilityColumn] = {}
     for item in table:
         for name in item.sample.groups:
             columns.setdefault(name, _AbilityColumn()).add(item, name)
+        if item.id in others:
+            pairs[item.id] = askable(item)
         if chosen is None or item.id in chosen or item.id in gold:
             items[item.id] = askable(item)
             if len(items) > MAX_QUEUE:
@@ -142,7 +150,12 @@ def read_queue(table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool
     check_hidden(gold, flags, names)
     replies = _read_replies(settings.runs, items.keys())
     queued = {
-        name: QueuedItem(items[name], flags.get(name, ()), tuple(replies.get(name, ())))
+        name: QueuedItem(
+            items[name],
+            flags.get(name, ()),
+            tuple(replies.get(name, ())),
+            pairs=tuple(pairs[other] for other in paired.get(name, ()) if other in pairs),
+        )
         for name in mix_gold(names, gold, settings.seed)
     }
     for name, each in gold.items():
@@ -318,6 +331,12 @@ def _evidence(model: str, record: Record) -> Iterator[Evidence]:
             verdict=pass_verdict[each.correct] if several else str(verdict.get(record.score, "partly right")),
             score=None if several else record.score,
         )
+
+
+def paired_items(flags: Iterable[Decision]) -> tuple[str, ...]:
+    """Ids of the items that one repeats or contradicts, by its flags."""
+    pairs = (each for flag in flags if flag.rule in PAIR_RULES for each in flag.evidence)
+    return tuple(dict.fromkeys(each.reply for each in pairs))
 
 
 def evidence_of(flags: Iterable[Decision]) -> Iterator[Evidence]:

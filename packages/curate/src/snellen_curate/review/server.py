@@ -25,7 +25,7 @@ from snellen.core.errors import SnellenError, StorageError, UsageError, storage_
 from snellen.core.media import check_image
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import Decision, Evidence
-from snellen.data_sets.items import item_kind
+from snellen.data_sets.items import Item, item_kind
 from snellen.report.page.embedded import escape_json
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.settings import max_image_pixels
@@ -90,10 +90,24 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
             "problem": queued.item.problem,
             "flags": [_flag(each) for each in queued.flags],
             "replies": [_reply(each) for each in (*queued.replies, *evidence_of(queued.flags))],
+            "pairs": [_describe_pair(item) for item in queued.pairs],
         }
     if role == "adjudicator":
         described |= _describe_outcome(board, name, reviews)
     return described
+
+
+def _describe_pair(item: Item) -> dict[str, Any]:
+    """An item beside the one that is reviewed."""
+    return {
+        "id": item.id,
+        "kind": item_kind(item),
+        "question": item.sample.question,
+        "choices": list(answer_choices(item).items()),
+        "option_images": {},
+        "gold": list(item.sample.gold),
+        "pictures": [ref.digest for ref in item.sample.media if ref.kind == "image"],
+    }
 
 
 def _describe_outcome(board: ReviewBoard, name: str, reviews: ItemReviews) -> dict[str, Any]:
@@ -320,7 +334,8 @@ class ReviewServer(LocalServer):
         if queued is None:
             raise NoSuchAddress
         sample = queued.item.sample
-        for ref in (*sample.media, *sample.option_images.values()):
+        beside = (ref for item in queued.pairs for ref in item.sample.media)
+        for ref in (*sample.media, *sample.option_images.values(), *beside):
             if ref.digest == digest:
                 return ref
         raise NoSuchAddress

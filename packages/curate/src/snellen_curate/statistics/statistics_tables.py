@@ -50,14 +50,12 @@ _SHORTCUT_COLUMNS = (
 
 def statistics_document(statistics: DatasetStatistics, max_groups: int | None = None) -> Document:
     """Notices, findings and every table; of each grouping at most `max_groups` groups."""
-    from snellen_curate.statistics.figures import main_figure
-
     notices = (*statistics.notices, *findings(statistics))
     blocks: list[Block] = [Line(notice, "notice", is_unbroken=True) for notice in notices]
     for table in _tables(statistics, max_groups):
         blocks += [EmptyLine(), table] if blocks else [table]
     numbers = Table("", [Column(name) for name in CSV_COLUMNS], list(_numbers(statistics)))
-    return Document(blocks, statistics, numbers, main_figure(statistics))
+    return Document(blocks, statistics, numbers)
 
 
 def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[Table]:

@@ -1,19 +1,14 @@
 """A text and its translation, field by field, and what is wrong between them; the parts of a text
-that a translation keeps as they are: code, formulae, addresses, placeholders; and how near two
-texts are.
+that a translation keeps as they are: code, formulae, addresses, placeholders.
 
 Each kind of kept parts is taken out of the text before the next is looked for, so that a digit of a
-URL is no number and a file name in a code span no file name of its own. chrF (Popović 2015, WMT):
-n-grams of 1 to 6 characters, white space left out, recall weighted twice (beta 2). It needs no
-words, so it works for every script. The numbers are those of sacrebleu's sentence chrF with its
-defaults, here from 0 to 1; tests hold a table of its values.
+URL is no number and a file name in a code span no file name of its own.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -147,10 +142,6 @@ class TextPair:
     """Terms that are not to be translated."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Terms with the translation that is required of each."""
-    back: Mapping[str, str] = field(default_factory=dict)
-    """The translation translated back, by field; empty if that was not asked for."""
-    min_chrf: float = 0.3
-    """A back-translation whose chrF is less is doubtful."""
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -214,33 +205,3 @@ def bare_text(text: str) -> str:
         character for character in folded if unicodedata.category(character)[0] in "LNSM" or character in _SIGNIFICANT
     ]
     return "".join(kept) or "".join(folded.split())
-
-
-ORDER = 6
-BETA = 2
-
-
-def chrf(hypothesis: str, reference: str) -> float:
-    """The F-score of `hypothesis` against `reference`, 0 to 1.
-
-    Orders for which one of the texts has no n-gram are left out of the averages; 0 if all are.
-    """
-    hypothesis, reference = "".join(hypothesis.split()), "".join(reference.split())
-    precision = recall = 0.0
-    orders = 0
-    for length in range(1, ORDER + 1):
-        ours, theirs = _ngrams(hypothesis, length), _ngrams(reference, length)
-        if not ours or not theirs:
-            continue
-        matches = (ours & theirs).total()
-        precision += matches / ours.total()
-        recall += matches / theirs.total()
-        orders += 1
-    if not orders or not precision + recall:
-        return 0.0
-    precision, recall = precision / orders, recall / orders
-    return (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
-
-
-def _ngrams(text: str, length: int) -> Counter[str]:
-    return Counter(text[start : start + length] for start in range(len(text) - length + 1))

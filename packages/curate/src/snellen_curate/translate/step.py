@@ -81,7 +81,7 @@ def translate_items(
 ) -> TranslationSummary:
     """Translate the items of a data set into the folder `out`.
 
-    `models` by role: `translator`, and `back` and `judge` if the plan has them. The same call goes
+    `models` by role: `translator`, and `judge` if the plan has it. The same call goes
     on where an earlier one ended. Items whose translation a rule calls wrong after the last attempt
     carry it and are flagged; items for which there is no translation keep their texts and are
     flagged, and the next start asks about them again. Raises UsageError as `open_step` and
@@ -171,8 +171,6 @@ def _check_plan(plan: TranslationPlan) -> None:
         )
     if not 1 <= plan.attempts <= 20:
         raise UsageError(f"--limits attempts={plan.attempts}: expected 1 to 20")
-    if not 0 <= plan.min_chrf <= 1:
-        raise UsageError(f"--limits min_chrf={plan.min_chrf:g}: expected a number from 0 to 1")
 
 
 def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, object]:
@@ -185,7 +183,6 @@ def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, obj
         "keep": list(plan.keep),
         "glossary": dict(plan.glossary),
         "attempts": plan.attempts,
-        "min chrF": plan.min_chrf,
         "review": plan.review,
         "version of the prompt": f"{instruction.name} {instruction.digest[:12]}",
         **models,
@@ -220,10 +217,8 @@ def _decide_result(plan: TranslationPlan, step: Step, result: Result[TranslatedI
     if translated is None:
         step.decide(result.failed_decision(STEP))
         return
-    scores = (Evidence(f"chrF of {name}", score=round(score, 4)) for name, score in translated.chrf.items())
     changes = {name: (text, translated.texts.get(name, "")) for name, text in translated.source.items()}
-    evidence = (*result.asked, *scores)
-    step.decide(_decision(plan, result.id, translated.mismatches, evidence, changes))
+    step.decide(_decision(plan, result.id, translated.mismatches, result.asked, changes))
 
 
 def _decision(

@@ -1,9 +1,9 @@
-"""The steps that translate one item: ask, check, ask again with what is wrong, go back, judge."""
+"""The steps that translate one item: ask, check, ask again with what is wrong, judge."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
@@ -14,11 +14,11 @@ from snellen.core.request import Generation, Message, Text, user
 from snellen_curate.asking import NotJson, ask_json
 from snellen_curate.translate import instructions
 from snellen_curate.translate.languages import Language
-from snellen_curate.translate.pair import Mismatch, TextPair, chrf
+from snellen_curate.translate.pair import Mismatch, TextPair
 from snellen_curate.translate.rules import check_pair
 
-TRANSLATOR, BACK, JUDGE = "translator", "back", "judge"
-"""Roles: who translates, who translates back, who compares the meanings."""
+TRANSLATOR, JUDGE = "translator", "judge"
+"""Roles: who translates, who compares the meanings."""
 _SETTINGS = Generation(max_new_tokens=4096)
 
 Review = Literal["wrong", "doubtful", "all"]
@@ -46,22 +46,12 @@ class TranslationPlan:
     glossary: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 3
     """Times that the translator is asked until the rules have nothing wrong to say."""
-    min_chrf: float = 0.3
     review: Review = "wrong"
-    back: bool = False
     judge: bool = False
 
-    def pair(
-        self,
-        texts: Mapping[str, str],
-        target: Mapping[str, str],
-        gold: tuple[str, ...] = (),
-        back: Mapping[str, str] | None = None,
-    ) -> TextPair:
+    def pair(self, texts: Mapping[str, str], target: Mapping[str, str], gold: tuple[str, ...] = ()) -> TextPair:
         """These texts and their translation, as the rules take them."""
-        return TextPair(
-            texts, target, self.source, self.target, gold, self.keep, self.glossary, back or {}, self.min_chrf
-        )
+        return TextPair(texts, target, self.source, self.target, gold, self.keep, self.glossary)
 
     def needs_review(self, mismatches: Sequence[Mismatch]) -> bool:
         """Whether a person is to look at a translation with these mismatches."""
@@ -77,8 +67,6 @@ class TranslatedItem:
     source: Mapping[str, str]
     texts: Mapping[str, str]
     mismatches: tuple[Mismatch, ...]
-    chrf: Mapping[str, float] = field(default_factory=dict)
-    """Of the way back, by field."""
 
 
 def translate_texts(
@@ -86,15 +74,15 @@ def translate_texts(
 ) -> Steps[TranslatedItem]:
     """Translate an item's texts; the best reply counts if none passes the rules.
 
-    What the way back or the judge shows to be wrong is sent back once. Raises AskFailed, and
+    What the judge shows to be wrong is sent back once. Raises AskFailed, and
     NotJson if no reply has the right form.
     """
     prompt = instructions.translation_prompt(texts, plan.source, plan.target, keep=plan.keep, glossary=plan.glossary)
     first = yield from _translate_once(plan, item, texts, gold, prompt)
     if _count_wrong(first.mismatches)[0]:
         # The rules had all their attempts: a person decides, with whatever else there is to say.
-        return (yield from _look_again(plan, item, gold, first))
-    first = yield from _look_again(plan, item, gold, first)
+        return (yield from _ask_judge(plan, item, first))
+    first = yield from _ask_judge(plan, item, first)
     problems = "; ".join(str(each) for each in first.mismatches if each.level == "wrong")
     if not problems or plan.attempts == 1:
         return first
@@ -104,7 +92,7 @@ def translate_texts(
         user(Text(f"This cannot be used: {problems}. Reply with the corrected JSON alone.")),
     )
     second = yield from _translate_once(plan, item, texts, gold, conversation)
-    second = yield from _look_again(plan, item, gold, second)
+    second = yield from _ask_judge(plan, item, second)
     is_better = _count_wrong(second.mismatches) < _count_wrong(first.mismatches)
     return second if is_better else first
 
@@ -140,33 +128,17 @@ def _translate_once(
     return TranslatedItem(texts, target, tuple(mismatches))
 
 
-def _look_again(
-    plan: TranslationPlan, item: str, gold: tuple[str, ...], translated: TranslatedItem
-) -> Steps[TranslatedItem]:
-    """The translation with what the way back and the judge, if asked, have against it."""
-    texts, target = translated.source, translated.texts
-    back: dict[str, str] = {}
-    mismatches = list(translated.mismatches)
-    if plan.back:
-        back = yield from _translate_back(plan, item, target)
-        mismatches = check_pair(plan.pair(texts, target, gold, back))
-    if plan.judge:
-        mismatches = [*(yield from _judge(plan, item, texts, target)), *mismatches]
-    scores = {name: chrf(text.casefold(), texts[name].casefold()) for name, text in back.items()}
-    return TranslatedItem(texts, target, tuple(mismatches), scores)
+def _ask_judge(plan: TranslationPlan, item: str, translated: TranslatedItem) -> Steps[TranslatedItem]:
+    """The translation with what the judge, if asked, has against it."""
+    if not plan.judge:
+        return translated
+    found = yield from _judge(plan, item, translated.source, translated.texts)
+    return replace(translated, mismatches=(*found, *translated.mismatches))
 
 
 def _count_wrong(mismatches: Sequence[Mismatch]) -> tuple[int, int]:
     wrong = sum(each.level == "wrong" for each in mismatches)
     return wrong, len(mismatches) - wrong
-
-
-def _translate_back(plan: TranslationPlan, item: str, target: Mapping[str, str]) -> Steps[dict[str, str]]:
-    texts = {name: text for name, text in target.items() if text.strip()}
-    fields = tuple(texts)
-    prompt = instructions.translation_prompt(texts, plan.target, plan.source)
-    reply = yield from ask_json(BACK, prompt, instructions.reply_form(fields), item, settings=_SETTINGS)
-    return instructions.texts_of_reply(reply, fields)
 
 
 def _judge(

@@ -65,6 +65,15 @@ const flagsView = (item) => {
   return reasons.length ? make("section", { class: "why", "aria-labelledby": "why-title" }, make("h2", { id: "why-title" }, "Why you see it"), make("ul", {}, reasons)) : null;
 };
 
+/** The items that this one repeats or contradicts, each with its pictures, question and key. */
+const pairsView = (item) => {
+  if (!item.pairs?.length) return null;
+  return make("section", { class: "beside", "aria-labelledby": "beside-title" }, make("h2", { id: "beside-title" }, "Compare with"),
+    item.pairs.map((other) => make("article", { "aria-label": `Item ${other.id}` }, make("h3", {}, other.id),
+      other.pictures.map((digest) => pictureOf({ id: item.id }, digest, `Picture of ${other.id}`)),
+      make("p", { class: "question" }, other.question || "(no question)"), optionsView(other))));
+};
+
 /** The colour of a verdict such as "wrong in rotation 2 of 4: A, not B". */
 const verdictClass = (verdict) => `verdict ${/^(right|wrong)\b/.exec(verdict)?.[1] ?? "unread"}`;
 

@@ -110,7 +110,7 @@ class ItemPage {
       blind ? this.answer.element : optionsView(item));
     this.element.replaceChildren(bar, head, make("div", { class: `split${item.media.length ? "" : " textual"}` },
       make("div", { class: "seen" }, mediaView(item)),
-      make("div", { class: "asked" }, ...[decisionsView(item, (decision) => this.accept(decision)), blind ? null : flagsView(item), question, this.place, commentsView(item), blind ? null : repliesView(item), factsView(item)].filter(Boolean))),
+      make("div", { class: "asked" }, ...[decisionsView(item, (decision) => this.accept(decision)), blind ? null : flagsView(item), question, this.place, blind ? null : pairsView(item), commentsView(item), blind ? null : repliesView(item), factsView(item)].filter(Boolean))),
     this.actions());
     this.focusTitle();
     const { form } = drafts.get(item.id);

@@ -56,7 +56,6 @@ RULES: Mapping[str, TranslationRule] = {
     "glossary": _text_rule(meaning.check_glossary, "terms of --terms with a translation"),
     "opposites": _text_rule(meaning.check_opposites, "left for right, red for blue, kg for g"),
     "negation": _text_rule(meaning.check_negation, "a negation that was lost"),
-    "back-translation": _text_rule(meaning.check_back, "the way back leads elsewhere"),
 }
 """In the order in which they are reported."""
 

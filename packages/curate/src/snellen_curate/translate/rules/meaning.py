@@ -1,4 +1,4 @@
-"""Rules about what a translation says: terms, opposites, negation, the way back; and about the
+"""Rules about what a translation says: terms, opposites, negation; and about the
 options as a set: as many, all distinct, each in its place."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from snellen.core.output import ParsedAnswer
 from snellen.extract.yes_no import parse_yes_no
 from snellen_curate.translate.languages import Language, fold_letters
 from snellen_curate.translate.numerals import number_mentions
-from snellen_curate.translate.pair import Fault, FieldFault, FieldPair, Level, Spans, TextPair, bare_text, chrf
+from snellen_curate.translate.pair import Fault, FieldFault, FieldPair, Level, Spans, TextPair, bare_text
 from snellen_curate.translate.terms import TermGroup, has_term
 
 _WORD = re.compile(r"\w+")
@@ -88,16 +88,6 @@ def _word_pattern(words: tuple[str, ...], language: Language) -> re.Pattern[str]
     return re.compile(language.pattern("|".join(words)), re.IGNORECASE)
 
 
-def check_back(pair: FieldPair) -> Iterator[Fault]:
-    """The translation translated back resembles the source (chrF)."""
-    back = pair.item.back.get(pair.name, "").strip()
-    score = chrf(back.casefold(), pair.source.casefold()) if back else 1.0
-    if score < pair.item.min_chrf:
-        yield "doubtful", f"translated back it is '{back}' (chrF {score:.2f})"
-
-
-_CLEAR = 0.3
-"""By how much the way back must be nearer to another option than to its own."""
 _YES_NO = {"yes": "Yes", "no": "No"}
 
 
@@ -113,7 +103,7 @@ def check_same_options(item: TextPair) -> Iterator[FieldFault]:
 
 
 def check_swapped(item: TextPair) -> Iterator[FieldFault]:
-    """No option says what another option said: its numbers, its colour, its side, its way back."""
+    """No option says what another option said: its numbers, its colour, its side."""
     options = {name: item.by_field[name] for name in item.options if name in item.by_field}
     # Only of groups that some option of the source has a word of: no other could be exchanged.
     groups = {group.title: group for pair in options.values() for group, _ in pair.concepts}
@@ -123,15 +113,9 @@ def check_swapped(item: TextPair) -> Iterator[FieldFault]:
         for other in options:
             ours, theirs = before[name] - before[other], before[other] - before[name]
             is_taken = ours and theirs and theirs <= after[name] and not ours & after[name]
-            if is_taken or _leads_back_to(pair, item.source[other]):
+            if is_taken:
                 yield name, "wrong", f"'{pair.target.strip()}' says what {other} says in the source"
                 break
-
-
-def _leads_back_to(pair: FieldPair, other: str) -> bool:
-    """Whether the way back is clearly nearer to another option than to its own."""
-    back = pair.item.back.get(pair.name, "")
-    return bool(back.strip()) and chrf(back, other) > chrf(back, pair.source) + _CLEAR
 
 
 def _source_marks(pair: FieldPair) -> set[str]:
