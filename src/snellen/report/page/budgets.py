@@ -7,7 +7,7 @@ from typing import NamedTuple
 from snellen.analysis.findings.reply_budgets import BudgetPoint, budget_curve, token_counts, usual_budgets
 from snellen.core.run import Report
 from snellen.core.summary import Metric
-from snellen.report.page.scales import Scale, metric_scale
+from snellen.report.ticks import Scale, metric_scale
 from snellen.store.runs import RunFolder
 
 
