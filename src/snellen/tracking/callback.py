@@ -11,19 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from snellen.api import resolve_benchmark
 from snellen.api.evaluation import evaluate
-from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options, variant_with_roles
-from snellen.benchmarks.declaration.registry import expand_suites
+from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options
 from snellen.core.arrays import np
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MissingExtra, SnellenError, UsageError
 from snellen.engine.loop.run import RunInterrupted
-from snellen.models.naming.custom import load_files
 from snellen.models.naming.wrapping import wrap_model
 from snellen.store.runs import RunFolder
 from snellen.tracking.curve import Curve, CurvePoint, CurveWriter, keep_points
-from snellen.tracking.recording import add_runs, curve_head
+from snellen.tracking.recording import add_runs, curve_benchmarks, curve_head
 from snellen.tracking.trackers.tracker import Tracker, open_tracker
 
 try:
@@ -147,9 +144,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
             return
         if self.options.out == RunOptions().out:
             self.options = change_options(self.options, {"out": Path(args.output_dir) / _OUT})
-        variant = variant_with_roles(self.options)
-        custom = load_files(self.options.load).benchmarks
-        self._names = tuple(resolve_benchmark(spec, variant, custom).name for spec in expand_suites(self.benchmarks))
+        self._names = curve_benchmarks(self.benchmarks, self.options)
 
     def _scores(self, state: Any, control: Any, objects: dict[str, Any]) -> dict[str, float]:
         """The scores of this step by name, on every process; the first call of a step logs them."""

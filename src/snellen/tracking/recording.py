@@ -8,9 +8,13 @@ from pathlib import Path
 from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.groups import pair_means
 from snellen.analysis.comparison.headlines import headlines
-from snellen.api.options import RunOptions
+from snellen.api import resolve_benchmark
+from snellen.api.options import RunOptions, variant_with_roles
+from snellen.benchmarks.declaration.registry import expand_suites
+from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
+from snellen.models.naming.custom import load_files
 from snellen.stats.alpha_spending import pair_error
 from snellen.store.runs import RunFolder, open_run
 from snellen.tracking.curve import Curve, CurveHead, CurvePoint, CurveWriter, StepDifference, now
@@ -19,6 +23,12 @@ from snellen.tracking.statements import classify_change, sentence
 from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
 
 _SCORING_OPTIONS = ("limit", "seed", "setup", "repeats", "extractors", "judges", "judge_repeats", "clip")
+
+
+def curve_benchmarks(benchmarks: Sequence[str | Benchmark], options: RunOptions) -> tuple[str, ...]:
+    """The names of the benchmarks of a curve, suites in their members. Raises UsageError."""
+    variant, custom = variant_with_roles(options), load_files(options.load).benchmarks
+    return tuple(resolve_benchmark(spec, variant, custom).name for spec in expand_suites(benchmarks))
 
 
 def curve_head(checkpoints: str, benchmarks: Sequence[str], options: RunOptions, base: str = "") -> CurveHead:
