@@ -112,7 +112,7 @@ def _asking_flags(asking: AskOptions) -> list[str]:
 def _explain_published(options: Options) -> int:
     """Compare one run with what is published."""
     from snellen.api.why import explain_against_published
-    from snellen.report.documents.published import published_document
+    from snellen.report.documents.why import published_document
 
     if options.ask is not None or options.others:
         raise UsageError("--ask and --runs tell two runs apart; give a second run")
