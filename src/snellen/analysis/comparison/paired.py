@@ -211,7 +211,9 @@ class _ComparedRuns(NamedTuple):
 
     @property
     def metric(self) -> str:
-        return self.measure.name if self.measure else _metric(self.aligned)
+        return (
+            self.measure.name if self.measure else " / ".join(dict.fromkeys(one.headline for one in self.aligned.infos))
+        )
 
     @property
     def scale(self) -> float:
@@ -255,10 +257,6 @@ def _compare_benchmark(compared: _ComparedRuns) -> BenchmarkComparison:
         tuple(_run_ranks(compared)),
         tuple(notices),
     )
-
-
-def _metric(aligned_runs: AlignedRuns) -> str:
-    return " / ".join(dict.fromkeys(info.headline for info in aligned_runs.infos))
 
 
 def _not_a_mean_notice(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Iterator[str]:

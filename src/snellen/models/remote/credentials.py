@@ -57,17 +57,14 @@ def signature_headers(
     canonical += [f"{name}:{signed[name]}" for name in sorted(signed)]
     canonical += ["", names, hashlib.sha256(body).hexdigest()]
     scope = f"{moment[:8]}/{region}/{_SERVICE}/aws4_request"
-    to_sign = "\n".join([_ALGORITHM, moment, scope, _digest("\n".join(canonical))])
+    digest = hashlib.sha256("\n".join(canonical).encode()).hexdigest()
+    to_sign = "\n".join([_ALGORITHM, moment, scope, digest])
     key = f"AWS4{credentials.secret.reveal()}".encode()
     for part in scope.split("/"):
         key = hmac.digest(key, part.encode(), "sha256")
     signature = hmac.new(key, to_sign.encode(), "sha256").hexdigest()
     proof = f"{_ALGORITHM} Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
     return {**signed, "authorization": proof}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 _KEY_SECONDS = 1800

@@ -33,8 +33,5 @@ def budget_table(run: RunFolder, report: Report) -> BudgetTable | None:
     budgets = usual_budgets(counts.draws, config.longest_reply)
     early = config.parameters.get("circular") == "early"
     points = budget_curve(counts.draws, budgets, stops_early=early)
-    return BudgetTable(tuple((point, _metric(point)) for point in points))
-
-
-def _metric(point: BudgetPoint) -> Metric:
-    return Metric(f"{point.budget} tokens", point.score, point.samples, point.score_interval)
+    metrics = [Metric(f"{one.budget} tokens", one.score, one.samples, one.score_interval) for one in points]
+    return BudgetTable(tuple(zip(points, metrics, strict=True)))
