@@ -211,9 +211,8 @@ class _ComparedRuns(NamedTuple):
 
     @property
     def metric(self) -> str:
-        return (
-            self.measure.name if self.measure else " / ".join(dict.fromkeys(one.headline for one in self.aligned.infos))
-        )
+        headlines = dict.fromkeys(info.headline for info in self.aligned.infos)
+        return self.measure.name if self.measure else " / ".join(headlines)
 
     @property
     def scale(self) -> float:
