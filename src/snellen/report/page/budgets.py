@@ -33,5 +33,6 @@ def budget_table(run: RunFolder, report: Report) -> BudgetTable | None:
     budgets = usual_budgets(counts.draws, config.longest_reply)
     early = config.parameters.get("circular") == "early"
     points = budget_curve(counts.draws, budgets, stops_early=early)
-    metrics = [Metric(f"{one.budget} tokens", one.score, one.samples, one.score_interval) for one in points]
-    return BudgetTable(tuple(zip(points, metrics, strict=True)))
+    return BudgetTable(
+        tuple((one, Metric(f"{one.budget} tokens", one.score, one.samples, one.score_interval)) for one in points)
+    )
