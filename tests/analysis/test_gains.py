@@ -10,7 +10,7 @@ import pytest
 from mmt_rows import row, several, write
 
 from snellen.analysis.causes.gains import gains
-from snellen.analysis.parsing.parsing_steps import step_rates
+from snellen.analysis.findings.choices import step_rates
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant

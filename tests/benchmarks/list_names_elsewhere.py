@@ -29,8 +29,7 @@ from typing import Any, NamedTuple
 from snellen.benchmarks.declaration.peers import known_elsewhere
 from snellen.benchmarks.declaration.registry import builtin_suites, open_benchmark
 from snellen.core.errors import NotHere, UsageError
-from snellen.models.naming.catalog import find_entry
-from snellen.models.naming.other_names import find_other_name
+from snellen.models.naming.catalog import find_entry, find_other_name
 from snellen.models.naming.registry import is_provider
 
 TARGET = Path(__file__).with_name("names_elsewhere.tsv")

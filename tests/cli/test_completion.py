@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from snellen.cli import main
-from snellen.cli.completion import completion_script
+from snellen.cli.commands.completion import completion_script
 
 OFFERS = [
     (["exp"], {"export"}, set()),

@@ -13,8 +13,7 @@ from snellen.core.request import Draw, Message, Rank, Ref, Text
 from snellen.models.remote import drawing
 from snellen.models.remote import logprobs as server_logprobs
 from snellen.models.remote.anthropic import Anthropic
-from snellen.models.remote.chat import Chat
-from snellen.models.remote.completions import Completions
+from snellen.models.remote.chat import Chat, Completions
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, to_generated
 from snellen.models.remote.errors import ReplyBlocked, error_from_status, error_in_body
 from snellen.models.remote.google import Google

@@ -12,8 +12,7 @@ from snellen.benchmarks.declaration.other_names import advice_on_name
 from snellen.benchmarks.declaration.registry import builtin_suites, open_benchmark
 from snellen.cli.main import main
 from snellen.core.errors import NotHere
-from snellen.models.naming.catalog import catalog, find_entry, letters_of
-from snellen.models.naming.other_names import find_other_name, other_names
+from snellen.models.naming.catalog import catalog, find_entry, find_other_name, letters_of, other_names
 from snellen.models.naming.registry import is_provider, open_model
 
 TABLES = Path(__file__).parents[2] / "packages" / "hub" / "src" / "snellen_hub" / "reported_numbers" / "tables"

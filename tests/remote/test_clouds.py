@@ -30,7 +30,7 @@ from snellen.core.output import Generated, Usage
 from snellen.core.secret import Secret
 from snellen.models.naming.registry import open_model
 from snellen.models.remote.address import find_origin
-from snellen.models.remote.aws_signature import AwsCredentials, signature_headers
+from snellen.models.remote.credentials import AwsCredentials, signature_headers
 from snellen.models.remote.profile import profiles
 
 CLAUDE = "anthropic.claude-3-haiku-20240307-v1:0"

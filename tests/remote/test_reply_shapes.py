@@ -18,8 +18,7 @@ from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated
 from snellen.models.naming.registry import open_model
 from snellen.models.remote.anthropic import Anthropic
-from snellen.models.remote.chat import Chat
-from snellen.models.remote.completions import Completions
+from snellen.models.remote.chat import Chat, Completions
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, to_generated
 from snellen.models.remote.errors import ReplyBlocked, error_details, error_from_status, error_in_body
 from snellen.models.remote.google import Google

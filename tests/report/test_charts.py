@@ -2,7 +2,7 @@ import xml.etree.ElementTree as ET
 
 from snellen.core.summary import Interval, Metric
 from snellen.report.page.charts import bar
-from snellen.report.page.scales import metric_scale
+from snellen.report.ticks import metric_scale
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -11,8 +11,7 @@ from place_runs import ATTACK, WIDE, ellipse_mask, place_records
 from snellen.core.arrays import np
 from snellen.core.place import Box, Mask, Places, Point, Span
 from snellen.report.elements import element_text
-from snellen.report.mask_outline import outline_mask
-from snellen.report.place_drawing import PlaceDrawing, draw_places
+from snellen.report.place_drawing import PlaceDrawing, draw_places, outline_mask
 from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask
 
 

@@ -9,8 +9,7 @@ import msgspec
 
 from snellen.core.errors import ModelError
 from snellen.models.remote.anthropic import Anthropic
-from snellen.models.remote.chat import Chat
-from snellen.models.remote.completions import Completions
+from snellen.models.remote.chat import Chat, Completions
 from snellen.models.remote.converse import Converse
 from snellen.models.remote.dialect import Dialect, RawReply, RemoteModelConfig, to_generated
 from snellen.models.remote.errors import ReplyBlocked, error_from_status, error_in_body

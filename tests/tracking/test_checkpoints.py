@@ -14,7 +14,7 @@ from training_runs import make_checkpoint, write_state
 
 from snellen.core.errors import UsageError
 from snellen.tracking.checkpoints import CheckpointFolder, FolderScanner, safetensors_size, served_step
-from snellen.tracking.kept_copy import kept_copy
+from snellen.tracking.kept_copy import keep_copy
 
 
 def settled(where: Path | str) -> FolderScanner:
@@ -166,14 +166,14 @@ def test_a_kept_copy_outlives_the_checkpoint(tmp_path: Path) -> None:
     folder = make_checkpoint(tmp_path / "ckpts", 10, 1.0)
     size = (folder / "model.safetensors").stat().st_size
     checkpoint = CheckpointFolder("checkpoint-10", folder, 10)
-    with kept_copy(checkpoint, tmp_path / "kept") as kept:
+    with keep_copy(checkpoint, tmp_path / "kept") as kept:
         shutil.rmtree(folder)
         assert (kept / "model.safetensors").stat().st_size == size
         assert not (kept / "optimizer.pt").exists()
         assert not (kept / "trainer_state.json").exists()
     assert not (tmp_path / "kept").exists()
     gone = pytest.raises(UsageError, match="was deleted before it could be evaluated")
-    with gone, kept_copy(checkpoint, tmp_path / "kept"):
+    with gone, keep_copy(checkpoint, tmp_path / "kept"):
         pass
 
 
@@ -184,7 +184,7 @@ def test_without_hard_links_the_checkpoint_itself_is_read(tmp_path: Path, monkey
         raise OSError(18, "Invalid cross-device link")
 
     monkeypatch.setattr(os, "link", no_links)
-    with kept_copy(CheckpointFolder("checkpoint-10", folder, 10), tmp_path / "kept") as kept:
+    with keep_copy(CheckpointFolder("checkpoint-10", folder, 10), tmp_path / "kept") as kept:
         assert kept == folder
     assert (folder / "model.safetensors").exists()
 
@@ -195,10 +195,10 @@ def test_missing_tokenizers_come_from_the_base(tmp_path: Path) -> None:
     checkpoint = CheckpointFolder("checkpoint-10", folder, 10)
     with (
         pytest.raises(UsageError, match=r"no tokenizer.*processing_class.*--base"),
-        kept_copy(checkpoint, tmp_path / "kept"),
+        keep_copy(checkpoint, tmp_path / "kept"),
     ):
         pass
-    with kept_copy(checkpoint, tmp_path / "kept", base) as kept:
+    with keep_copy(checkpoint, tmp_path / "kept", base) as kept:
         assert (kept / "tokenizer.json").exists()
         assert not (kept / "trainer_state.json").exists()
     assert not (folder / "tokenizer.json").exists()

@@ -104,7 +104,7 @@ def build_card(
     contents: dict[str, object] = {
         "prompt": [_prompt(request) for request in requests],
         "decoding": [_settings(request) for request in requests],
-        "media": [_media(sample) for sample in prepared],
+        "media": [[ref.kind for ref in sample.media] for sample in prepared],
         "data": [benchmark.provenance, {name: list(values) for name, values in benchmark.options.items()}],
         **_parts_from_replies(benchmark, chosen, roles or {}, by_rule or {}),
     }
@@ -198,10 +198,6 @@ def _settings(request: Request | None) -> object:
     if isinstance(request, Generate | Draw):
         return msgspec.to_builtins(request.settings)
     return type(request).__name__
-
-
-def _media(sample: Sample) -> list[str]:
-    return [ref.kind for ref in sample.media]
 
 
 def _parsed_results(records: Mapping[str, Sequence[Record]]) -> object:

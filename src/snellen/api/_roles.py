@@ -86,7 +86,7 @@ def list_models(models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel]) 
 class ModelOpener(Protocol):
     """Opens the models that a command names."""
 
-    def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
+    def open_requested(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be measured, each with the name it goes by. Raises UsageError."""
 
     def role_model(self, model: AnyModel) -> Model:
@@ -113,7 +113,7 @@ def open_roles(
     # Of a server that a command of the user's starts, it is not known what it takes.
     is_by_maker = options.setup == MAKER and options.serve is None
     made = [add_maker_options(model, custom) if is_by_maker else MadeSpec(model) for model in specs.models]
-    requested = opener.requested_models([each.spec for each in made])
+    requested = opener.open_requested([each.spec for each in made])
     if any(each.added for each in made):
         requested = [(each.name_without(name), model) for each, (name, model) in zip(made, requested, strict=True)]
     opened_models, sampling = specs.resolve(requested, options.repeats, [each.name for each in listed])

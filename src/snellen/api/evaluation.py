@@ -335,7 +335,7 @@ class _LiveModelOpener(NamedTuple):
     servers: Servers
     replicas: ReplicatedModels | None
 
-    def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
+    def open_requested(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be evaluated, with the name each goes by. Raises UsageError."""
         if not self.servers.serve:
             if not models:

@@ -148,7 +148,7 @@ def _merge_run(shards: Sequence[RunFolder], target: Path) -> MergedRun:
         for name in (MEDIA_FOLDER, ENVIRONMENT_FOLDER):
             for run in shards:
                 _copy_folder(run.path / name, target / name)
-        info = _merged_info([run.info for run in shards], earlier.info if earlier else None, done, failed)
+        info = _merge_info([run.info for run in shards], earlier.info if earlier else None, done, failed)
         info = structs.replace(info, counts=structs.replace(info.counts, saved=saved))
         writer.write_info(info)
         problems = _write_report(writer, info)
@@ -249,12 +249,15 @@ def _copy_folder(source: Path, target: Path) -> None:
             shutil.copytree(source, target, dirs_exist_ok=True)
 
 
-def _merged_info(shards: Sequence[RunInfo], earlier: RunInfo | None, done: int, failed: int) -> RunInfo:
+def _merge_info(shards: Sequence[RunInfo], earlier: RunInfo | None, done: int, failed: int) -> RunInfo:
     """`run.json` of the whole run: what its shards, and starts without shards, did and spent."""
     first, all_infos = shards[0], [*([earlier] if earlier else []), *shards]
     parts = [info.shard for info in shards if info.shard is not None]
     before = earlier.merged if earlier else {}
-    merged = before | {part.text: _merged_shard(info) for part, info in zip(parts, shards, strict=True)}
+    merged = before | {
+        part.text: MergedShard(spent=info.spent, reused=info.reused, served=info.served)
+        for part, info in zip(parts, shards, strict=True)
+    }
     own = reduce(lambda left, one: add_usage(left, one.spent, -1), before.values(), earlier.spent if earlier else {})
     total = parts[0].samples
     missing = [f"{index}/{parts[0].count}" for index in range(1, parts[0].count + 1)]
@@ -269,41 +272,28 @@ def _merged_info(shards: Sequence[RunInfo], earlier: RunInfo | None, done: int, 
         stopped=stopped if done + failed < total else "",
         created=min(info.created for info in all_infos),
         finished=max((info.finished or "" for info in all_infos), default="") or None,
-        counts=_merged_counts([info.counts for info in shards], total, done, failed),
+        counts=_merge_counts([info.counts for info in shards], total, done, failed),
         command=_without_shard(first.command),
         spent=reduce(add_usage, (one.spent for one in merged.values()), own),
         merged=merged,
         shard=None,
-        reused=_merged_reuse(earlier, merged),
-        served=_merged_served(earlier, merged),
+        reused=_merge_reuse(earlier, merged),
+        served=_merge_served(earlier, merged),
         repairs=_distinct(info.repairs for info in all_infos),
         remarks=(*_distinct(info.remarks for info in all_infos), *_different_versions(shards)),
     )
 
 
-def _merged_counts(counts: Sequence[Counts], total: int, done: int, failed: int) -> Counts:
+def _merge_counts(counts: Sequence[Counts], total: int, done: int, failed: int) -> Counts:
     """Sums; of memory and batches the largest of a shard, of time the longest."""
-
-    def add(name: str) -> int:
-        return sum(getattr(one, name) for one in counts)
-
-    return Counts(
-        samples=total,
-        done=done,
-        failed=failed,
-        **{name: add(name) for name in ("sent", "reused", "prompt_tokens", "completion_tokens")},
-        seconds=max(one.seconds for one in counts),
-        process_memory=max(one.process_memory for one in counts),
-        device_memory=max(one.device_memory for one in counts),
-        largest_batch=max(one.largest_batch for one in counts),
-    )
+    sums = ("sent", "reused", "prompt_tokens", "completion_tokens")
+    largest = ("seconds", "process_memory", "device_memory", "largest_batch")
+    joined = {name: sum(getattr(one, name) for one in counts) for name in sums}
+    joined |= {name: max(getattr(one, name) for one in counts) for name in largest}
+    return Counts(samples=total, done=done, failed=failed, **joined)
 
 
-def _merged_shard(info: RunInfo) -> MergedShard:
-    return MergedShard(spent=info.spent, reused=info.reused, served=info.served)
-
-
-def _merged_reuse(earlier: RunInfo | None, merged: Mapping[str, MergedShard]) -> ReusedReplies:
+def _merge_reuse(earlier: RunInfo | None, merged: Mapping[str, MergedShard]) -> ReusedReplies:
     """Replies that shards found in a store, and starts without shards."""
     found = [(one.reused, 1) for one in merged.values()]
     if earlier:
@@ -321,7 +311,7 @@ def _merged_reuse(earlier: RunInfo | None, merged: Mapping[str, MergedShard]) ->
     )
 
 
-def _merged_served(earlier: RunInfo | None, merged: Mapping[str, MergedShard]) -> dict[str, tuple[ServedIdentity, ...]]:
+def _merge_served(earlier: RunInfo | None, merged: Mapping[str, MergedShard]) -> dict[str, tuple[ServedIdentity, ...]]:
     """What servers reported, by role: an entry more where the machines were not served alike."""
     served = dict(earlier.served) if earlier else {}
     for text, shard in merged.items():

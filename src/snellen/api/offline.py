@@ -94,7 +94,7 @@ class OfflineResolver:
         self._unopened_models.append(name)
         return UnavailableModel(name)
 
-    def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
+    def open_requested(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be measured, with their names; the server of `--serve` is not started.
 
         Raises UsageError if no model is named, or several for one server."""

@@ -16,7 +16,7 @@ from snellen.store.runs import open_run as open_folder
 @shorten_tracebacks
 def open_run(path: Path | str) -> Run:
     """Open a run folder. Raises UsageError if it is not one."""
-    return Run(open_folder(_checked_path(path)).path)
+    return Run(open_folder(_parse_path(path)).path)
 
 
 @shorten_tracebacks
@@ -26,13 +26,13 @@ def open_runs(*paths: Path | str, sources: SourceOptions | None = None) -> Resul
     if not paths:
         raise UsageError(f"no folder of runs is named; expected open_runs({DEFAULT_OUT!r})")
     folders: dict[Path, Path] = {}
-    for path in source_folders([_checked_path(path) for path in paths], sources or SourceOptions()):
+    for path in source_folders([_parse_path(path) for path in paths], sources or SourceOptions()):
         for run in find_runs(path):
             folders.setdefault(run.path.resolve(), run.path)
     return Results(map(Run, folders.values()))
 
 
-def _checked_path(path: object) -> Path:
+def _parse_path(path: object) -> Path:
     """The path of a run. Raises UsageError for a value that is none."""
     if isinstance(path, RunFolder):
         return path.path

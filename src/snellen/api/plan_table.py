@@ -76,7 +76,7 @@ def plan_document(planned: Planned, quiet: bool = False) -> Document:
     if planned.studies:
         blocks.append(EmptyLine())
     blocks += _sentences([] if quiet else _notice_lines(planned))
-    blocks += _sentences(_missing_lines(planned))
+    blocks += _sentences([f"missing {one.what}: {one.sentence}" for one in planned.missing])
     columns = [Column(name, "number") for name in _RECORDS]
     return Document(blocks, planned, Table("", columns, list(map(_record, planned.lines))))
 
@@ -165,7 +165,3 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
     if line.price is not None and line.price.source:
         date_text = f", read {line.price.date}" if line.price.date else ""
         yield f"price from {line.price.source}{date_text}"
-
-
-def _missing_lines(planned: Planned) -> list[str]:
-    return [f"missing {requirement.what}: {requirement.sentence}" for requirement in planned.missing]

@@ -25,7 +25,7 @@ def reports_of(runs: Sequence[RunFolder]) -> list[Report]:
     a killed run costs no more than one that ended, from the second time on."""
     ended = [_has_ended(run) for run in runs]
     unfinished = [run for run, has_ended in zip(runs, ended, strict=True) if not has_ended]
-    summed = iter(_summed_reports(unfinished) if unfinished else ())
+    summed = iter(_summarise_all(unfinished) if unfinished else ())
     return [run.report() if has_ended else next(summed) for run, has_ended in zip(runs, ended, strict=True)]
 
 
@@ -33,7 +33,7 @@ def _has_ended(run: RunFolder) -> bool:
     return run.info.status in ("complete", "incomplete") and run.has_report
 
 
-def _summed_reports(runs: Sequence[RunFolder]) -> list[Report]:
+def _summarise_all(runs: Sequence[RunFolder]) -> list[Report]:
     from snellen.store.run_catalog_file import RunCatalogFile, is_worth_keeping
 
     if not is_worth_keeping(run.path for run in runs):

@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import NamedTuple
 
 from snellen.core.errors import UnknownName, UsageError
@@ -66,11 +65,8 @@ def parse_conditions(text: str) -> Callable[[Facts], bool]:
         raise UsageError(f"--where {text!r}: {error}; expected e.g. 'model=\"my model\" score<50'") from None
     if not words:
         raise UsageError("--where is empty; expected conditions such as 'model=qwen* state=killed'")
-    return partial(_all_hold, [_parse_condition(word) for word in words])
-
-
-def _all_hold(conditions: list[Condition], facts: Facts) -> bool:
-    return all(condition.holds(facts) for condition in conditions)
+    conditions = [_parse_condition(word) for word in words]
+    return lambda facts: all(condition.holds(facts) for condition in conditions)
 
 
 def _parse_condition(word: str) -> Condition:

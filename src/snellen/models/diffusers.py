@@ -20,7 +20,7 @@ import msgspec
 from snellen.core.errors import MediaError, MissingExtra, ModelError, UsageError
 from snellen.core.model import Capabilities, Identity, Modality, Model, ModelDefaults
 from snellen.core.output import Drawn, Failure, Output
-from snellen.core.request import Draw, Media, Message, Request, Sampling
+from snellen.core.request import Draw, Request, Sampling
 from snellen.models.drawn_images import DrawingSetting, as_drawn, request_seed, unsupported_settings
 from snellen.models.file_hash import files_digest
 from snellen.models.hf.loading import choose_device, require, silence_library
@@ -87,7 +87,8 @@ class DiffusersModel(ModelDefaults):
             return Failure("unsupported", "a diffusers pipeline draws pictures and nothing else")
         started = time.perf_counter()
         try:
-            images = [self._image_cache.get(medium.digest, request.media) for medium in _media(request)]
+            digests = [part.digest for message in request.messages for part in message.media()]
+            images = [self._image_cache.get(digest, request.media) for digest in digests]
         except MediaError as error:
             return Failure("media", str(error))
         if images and "image" not in self._accepted_arguments:
@@ -109,7 +110,7 @@ class DiffusersModel(ModelDefaults):
             arguments["generator"] = torch.Generator("cpu").manual_seed(request_seed(request))
         pipeline = self._load()
         with torch.inference_mode():
-            result = pipeline(prompt=_text(request.messages), output_type="pil", **arguments)
+            result = pipeline(prompt=request.text(), output_type="pil", **arguments)
         flagged = getattr(result, "nsfw_content_detected", None)
         if flagged and any(flagged):
             raise ModelError("the pipeline's own safety checker blanked the image")
@@ -227,14 +228,6 @@ def _load(source: Pipeline, device: str, dtype: str) -> Any:
         raise ModelError(f"{source.name} ({source.class_name}) cannot be loaded: {error}") from error
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
-
-
-def _media(request: Draw) -> list[Media]:
-    return [part for message in request.messages for part in message.media()]
-
-
-def _text(messages: Sequence[Message]) -> str:
-    return "\n".join(filter(None, (message.text() for message in messages)))
 
 
 PROVIDER = Provider(

@@ -22,7 +22,7 @@ def file_digest(path: Path) -> str:
         if stat.st_size < _MIN_CACHED_BYTES:
             return _hash(path)
         key = f"{path.resolve()}\0{stat.st_size}\0{modification_stamp(stat)}"
-        cache_file = Settings.from_environment().cache / "file-hashes" / _cache_name(key)
+        cache_file = Settings.from_environment().cache / "file-hashes" / hashlib.sha256(key.encode()).hexdigest()
         with contextlib.suppress(OSError):
             return cache_file.read_text(encoding="ascii")
         digest = _hash(path)
@@ -48,7 +48,3 @@ def files_digest(folder: Path, paths: Iterable[Path]) -> str:
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _cache_name(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,8 +1,10 @@
-"""Split thoughts off replies, by the tags that reasoning models put around them."""
+"""What of a reply is its text: it ends before a stop string, and thoughts are split off, by the tags
+that reasoning models put around them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -31,6 +33,11 @@ class SplitReply(NamedTuple):
     text: str
     reasoning: str | None
     stop_reason: StopReason
+
+
+def end_before(text: str, stops: Sequence[str]) -> str:
+    """A text up to the first of these strings; the whole text without one."""
+    return text[: min((place for stop in stops if (place := text.find(stop)) >= 0), default=len(text))]
 
 
 def split_reasoning(reply: str, stop_reason: StopReason = "stop", starts_in_thought: bool = False) -> SplitReply:

@@ -55,7 +55,7 @@ def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpe
             from snellen.models.naming.custom import LoadedModels
 
             return isinstance(loaded_names, LoadedModels) and loaded_names.has_option(stem, name)
-        return _provider_takes(provider, name)
+        return any(option.name == name for option in options_of(provider))
 
     sampling_options = {name: value for name, value in options.items() if name in _NAMES and not is_own(name)}
     if not sampling_options:
@@ -133,8 +133,3 @@ def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: i
         reason = model.cannot_sample(sampling)
     if reason is not None:
         raise UsageError(f"{name}: {reason}")
-
-
-def _provider_takes(provider: str, name: str) -> bool:
-    """Whether a provider has its own option of this name, or a plug-in's class an argument."""
-    return any(option.name == name for option in options_of(provider))

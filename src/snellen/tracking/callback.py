@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
+import random
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from snellen.api import resolve_benchmark
 from snellen.api.evaluation import evaluate
-from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options, variant_with_roles
-from snellen.benchmarks.declaration.registry import expand_suites
+from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options
+from snellen.core.arrays import np
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MissingExtra, SnellenError, UsageError
 from snellen.engine.loop.run import RunInterrupted
-from snellen.models.naming.custom import load_files
 from snellen.models.naming.wrapping import wrap_model
 from snellen.store.runs import RunFolder
 from snellen.tracking.curve import Curve, CurvePoint, CurveWriter, keep_points
-from snellen.tracking.random_states import keep_random_states
-from snellen.tracking.recording import add_runs, curve_head
+from snellen.tracking.recording import add_runs, curve_benchmarks, curve_head
 from snellen.tracking.trackers.tracker import Tracker, open_tracker
 
 try:
@@ -145,9 +144,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
             return
         if self.options.out == RunOptions().out:
             self.options = change_options(self.options, {"out": Path(args.output_dir) / _OUT})
-        variant = variant_with_roles(self.options)
-        custom = load_files(self.options.load).benchmarks
-        self._names = tuple(resolve_benchmark(spec, variant, custom).name for spec in expand_suites(self.benchmarks))
+        self._names = curve_benchmarks(self.benchmarks, self.options)
 
     def _scores(self, state: Any, control: Any, objects: dict[str, Any]) -> dict[str, float]:
         """The scores of this step by name, on every process; the first call of a step logs them."""
@@ -175,7 +172,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         # replies.
         training = self._training if self._is_training else secrets.token_hex(8)
         try:
-            with keep_random_states():
+            with _keep_random_states():
                 wrapped = wrap_model(
                     model,
                     name=f"step-{step}",
@@ -244,6 +241,24 @@ def _named_scores(runs: Sequence[RunFolder]) -> dict[str, float]:
             scores[f"{name}_low"] = headline.interval.low
             scores[f"{name}_high"] = headline.interval.high
     return scores
+
+
+@contextmanager
+def _keep_random_states() -> Iterator[None]:
+    """Restore, at the end of the block, the generators of random numbers of Python, numpy, and
+    torch on every device of CUDA."""
+    import torch
+
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        torch.set_rng_state(states[2])
+        if cuda:
+            torch.cuda.set_rng_state_all(cuda)
 
 
 def _from_main_process(value: Any) -> Any:

@@ -1,15 +1,21 @@
-"""What `snellen watch` shows of a curve."""
+"""What `snellen watch` shows of a curve: tables and sentences, and a figure for papers and slides."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line
+from snellen.report.plots.lines import LinePoint, line_plot
 from snellen.report.table import Column, Table, table_of
 from snellen.tracking.curve import Curve, CurvePoint
-from snellen.tracking.curve_plot import curve_plot
 from snellen.tracking.statements import best_sentence, plateau_sentence
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SIGNS = {"better": "▲", "regression": "▼"}
 
 
 def curve_document(curve: Curve) -> Document:
@@ -63,3 +69,20 @@ def _records(curve: Curve) -> Table:
             (Column("run"), lambda point: point.run),
         ],
     )
+
+
+def curve_plot(curve: Curve) -> Figure:
+    """Scores with intervals over steps, a line for each benchmark; points that changed beyond
+    chance are marked. Raises MissingExtra without matplotlib."""
+    series = {
+        f"{benchmark}, {fmt.metric_label(points[0].headline.name)}": [
+            LinePoint(point.step, point.score, point.headline.interval, _SIGNS.get(point.change, ""))
+            for point in points
+            if point.score is not None
+        ]
+        for benchmark in curve.benchmarks
+        if (points := curve.of(benchmark))
+    }
+    signs = {sign: change for change, sign in _SIGNS.items()}
+    title = f"Checkpoints of {curve.head.checkpoints}"
+    return line_plot(title, series, label="training step", signs=signs)

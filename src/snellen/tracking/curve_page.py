@@ -12,8 +12,7 @@ from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.page.html import PAGE_FILE as RUN_PAGE
 from snellen.report.page.layout import page_layout, template_environment
-from snellen.report.page.scales import Scale
-from snellen.report.ticks import round_ticks
+from snellen.report.ticks import Scale, round_ticks
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.tracking.curve import Change, Curve, CurvePoint
 from snellen.tracking.statements import best_sentence, best_step, plateau_sentence

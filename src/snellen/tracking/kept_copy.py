@@ -14,7 +14,7 @@ from snellen.tracking.checkpoints import CONFIG, STATE, TRAINING_FILES, Checkpoi
 
 
 @contextmanager
-def kept_copy(checkpoint: CheckpointFolder, home: Path, base: Path | None = None) -> Iterator[Path]:
+def keep_copy(checkpoint: CheckpointFolder, home: Path, base: Path | None = None) -> Iterator[Path]:
     """The folder of a checkpoint under `home`, by hard links: it takes no space, and stays when the
     training deletes its own. Files that only training needs are left out. Where the file system has
     no hard links, the checkpoint's own folder.

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from snellen.api.options import RunOptions
+from snellen.analysis.comparison.alignment import align_runs
+from snellen.analysis.comparison.groups import pair_means
+from snellen.analysis.comparison.headlines import headlines
+from snellen.api import resolve_benchmark
+from snellen.api.options import RunOptions, variant_with_roles
+from snellen.benchmarks.declaration.registry import expand_suites
+from snellen.core.benchmark import Benchmark
+from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
-from snellen.store.runs import RunFolder
-from snellen.tracking.curve import Curve, CurveHead, CurvePoint, CurveWriter, now
+from snellen.models.naming.custom import load_files
+from snellen.stats.alpha_spending import pair_error
+from snellen.store.runs import RunFolder, open_run
+from snellen.tracking.curve import Curve, CurveHead, CurvePoint, CurveWriter, StepDifference, now
 from snellen.tracking.curve_page import write_curve_page
-from snellen.tracking.differences import step_differences
 from snellen.tracking.statements import classify_change, sentence
 from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
 
 _SCORING_OPTIONS = ("limit", "seed", "setup", "repeats", "extractors", "judges", "judge_repeats", "clip")
+
+
+def curve_benchmarks(benchmarks: Sequence[str | Benchmark], options: RunOptions) -> tuple[str, ...]:
+    """The names of the benchmarks of a curve, suites in their members. Raises UsageError."""
+    variant, custom = variant_with_roles(options), load_files(options.load).benchmarks
+    return tuple(resolve_benchmark(spec, variant, custom).name for spec in expand_suites(benchmarks))
 
 
 def curve_head(checkpoints: str, benchmarks: Sequence[str], options: RunOptions, base: str = "") -> CurveHead:
@@ -90,7 +104,7 @@ def _point(
     summary, benchmark = report.summary, run.info.benchmark
     points = curve.of(benchmark)
     families = max(1, len(curve.head.benchmarks))
-    differences = step_differences(run, step, points, out, families) if summary.headline.value is not None else ()
+    differences = _step_differences(run, step, points, out, families) if summary.headline.value is not None else ()
     earlier = [point for point in points if point.step < step]
     change, compared = classify_change(summary.headline, earlier, differences)
     named = benchmark if len(curve.head.benchmarks) > 1 else ""
@@ -109,6 +123,52 @@ def _point(
         differences=differences,
         epoch=epoch,
         stamp=stamp,
+    )
+
+
+def _step_differences(
+    run: RunFolder, step: int, points: list[CurvePoint], out: Path, families: int
+) -> tuple[StepDifference, ...]:
+    """The run of `step` minus the run of each point of an earlier step.
+
+    `points` are all points of the benchmark so far, whose run folders are in `out`; `families` is
+    the number of benchmarks. A run that was deleted, or shares no scored sample with this one, has
+    no difference.
+    """
+    earlier = {point.step: point for point in points if point.step < step}
+    previous = max(earlier, default=None)
+    found = []
+    for other, point in sorted(earlier.items()):
+        error = pair_error(len(points), is_previous=other == previous, families=families)
+        try:
+            found.append(_run_difference(open_run(out / point.run), run, other, 1 - error))
+        except UsageError:
+            continue
+    return tuple(found)
+
+
+def _run_difference(earlier: RunFolder, later: RunFolder, step: int, level: float) -> StepDifference:
+    """`later` minus `earlier`, the run of `step`: of the headlines, or of the mean scores if the
+    headline cannot be computed on the samples that both scored. Raises UsageError if there are
+    none."""
+    runs = [earlier, later]
+    aligned = align_runs(runs, common=True)
+    measure = headlines(runs, aligned)
+    if measure is not None:
+        mean, scale = measure.differences([(0, 1)], level)[0], 1.0
+    else:
+        mean, scale = pair_means(aligned.scores, aligned.clusters, [(0, 1)], level)[0], 100.0
+    ends: Mapping[str, float] = {}
+    if mean.interval is not None:
+        ends = {"low": scale * mean.interval.low, "high": scale * mean.interval.high}
+    return StepDifference(
+        step,
+        scale * mean.mean,
+        level,
+        n=len(aligned.samples),
+        changed=int((aligned.scores[:, 0] != aligned.scores[:, 1]).sum()),
+        reason=mean.reason,
+        **ends,
     )
 
 

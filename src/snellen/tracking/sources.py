@@ -18,7 +18,7 @@ from snellen.models.naming.provider import read_options
 from snellen.models.naming.registry import is_provider, open_model
 from snellen.models.naming.spec import refuse_password, split_options
 from snellen.tracking.checkpoints import CheckpointFolder, CheckpointScan, FolderScanner, served_step
-from snellen.tracking.kept_copy import kept_copy
+from snellen.tracking.kept_copy import keep_copy
 
 KEPT_FOLDER = ".checkpoints"
 
@@ -84,7 +84,7 @@ class _FolderSource(NamedTuple):
     def open(self, checkpoint: CheckpointFolder) -> Iterator[str | Model]:
         # Absolute: a replica on a cluster works in another folder.
         home = Path(self.options.out).absolute() / KEPT_FOLDER
-        with kept_copy(checkpoint, home, self.base_folder) as folder:
+        with keep_copy(checkpoint, home, self.base_folder) as folder:
             if self.options.serve is not None:
                 yield str(folder)
             elif self.provider != "hf" or self.options.cluster is not None:

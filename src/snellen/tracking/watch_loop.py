@@ -15,19 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
-from snellen.api import resolve_benchmark
 from snellen.api.evaluation import evaluate
-from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options, variant_with_roles
+from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options
 from snellen.api.results import Results
-from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import MissingExtra, RunLocked, StorageError, UnknownName, UsageError
 from snellen.engine.loop.progress import Progress
 from snellen.engine.servers.process import Notify
-from snellen.models.naming.custom import load_files
 from snellen.tracking.checkpoints import CHANGING, CheckpointFolder, CheckpointScan
 from snellen.tracking.curve import Curve, CurvePoint, CurveWriter, SkippedCheckpoint, now
-from snellen.tracking.recording import add_runs, curve_head
+from snellen.tracking.recording import add_runs, curve_benchmarks, curve_head
 from snellen.tracking.sources import KEPT_FOLDER, CheckpointSource, open_source
 from snellen.tracking.trackers.tracker import Tracker, open_trackers
 
@@ -113,7 +110,7 @@ def watch(
         return writer.curve
 
 
-def _check(benchmarks: Sequence[str | Benchmark] | str, options: RunOptions, watching: WatchOptions) -> list[str]:
+def _check(benchmarks: Sequence[str | Benchmark] | str, options: RunOptions, watching: WatchOptions) -> tuple[str, ...]:
     """The names of the benchmarks. Raises UsageError for what would fail for every checkpoint."""
     check_options(options)
     if options.until is not None:
@@ -125,9 +122,7 @@ def _check(benchmarks: Sequence[str | Benchmark] | str, options: RunOptions, wat
         raise UsageError("a curve has one run of each checkpoint; give a single --extractor")
     if watching.every <= 0:
         raise UsageError(f"--every is {watching.every:g}; expected seconds above 0")
-    custom = load_files(options.load).benchmarks
-    variant = variant_with_roles(options)
-    return [resolve_benchmark(spec, variant, custom).name for spec in expand_suites(as_list(benchmarks))]
+    return curve_benchmarks(as_list(benchmarks), options)
 
 
 @dataclass(slots=True)

@@ -36,7 +36,7 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / "data").is_dir():
         raise UsageError(f"{out} is there already and holds no such pages; name another folder")
     if not library.views():
-        raise UsageError(f"no run that can be read in {_names(library)}; nothing to write")
+        raise UsageError(f"no run that can be read in {', '.join(map(str, library.catalog.roots))}; nothing to write")
     with storage_errors("write", out):
         images: dict[str, None] = {}
         for view in library.views():
@@ -49,10 +49,6 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
         page = render_shell({"files": {"chunk": CHUNK, "pictures": list(images)}})
         _write(out / INDEX_FILE, page.encode())
     return out / INDEX_FILE
-
-
-def _names(library: RunLibrary) -> str:
-    return ", ".join(map(str, library.catalog.roots))
 
 
 def _read_views(library: RunLibrary) -> list[SavedView]:

@@ -10,8 +10,9 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -72,8 +73,10 @@ class RunIndex:
         """Store entries, and forget those of folders that are gone. Does nothing where the cache
         cannot be written, or while another process writes for long."""
         encode = msgspec.msgpack.Encoder().encode
+        columns = itemgetter(*RUN_COLUMNS)
         self._catalog.put(
-            "runs", ((path, one.state, _SCHEMA, encode(one.row), *_columns(one.row)) for path, one in entries.items())
+            "runs",
+            ((path, one.state, _SCHEMA, encode(one.row), *columns(one.row.facts())) for path, one in entries.items()),
         )
         self._catalog.forget(gone)
 
@@ -97,8 +100,3 @@ class RunIndex:
                 "DELETE FROM snapshots WHERE roots NOT IN (SELECT roots FROM snapshots ORDER BY serial DESC LIMIT ?)",
                 (MAX_SNAPSHOTS,),
             )
-
-
-def _columns(row: CatalogRow) -> list[Any]:
-    """The columns of a row for other programs."""
-    return [row.facts()[name] for name in RUN_COLUMNS]

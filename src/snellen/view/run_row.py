@@ -373,37 +373,13 @@ def count_lines(path: Path, otherwise: int) -> int:
     return count
 
 
-_SIZE = re.compile(r"^v?\d+(\.\d+)?[bm]$|^\d{4,8}$|^\d+x\d+[bm]$|^a\d+b$", re.IGNORECASE)
-_ENDINGS = frozenset(
-    {
-        "instruct",
-        "chat",
-        "base",
-        "hf",
-        "it",
-        "preview",
-        "thinking",
-        "latest",
-        "tiny",
-        "small",
-        "medium",
-        "large",
-        "mini",
-        "nano",
-        "pro",
-        "max",
-        "flash",
-        "lite",
-        "turbo",
-        "exp",
-        "int4",
-        "int8",
-        "awq",
-        "gptq",
-        "fp8",
-        "bf16",
-    }
+_NO_FAMILY = re.compile(
+    r"v?\d+(\.\d+)?[bm]|\d{4,8}|\d+x\d+[bm]|a\d+b|"
+    "instruct|chat|base|hf|it|preview|thinking|latest|exp|"
+    "tiny|small|medium|large|mini|nano|pro|max|flash|lite|turbo|"
+    "int4|int8|awq|gptq|fp8|bf16"
 )
+"""Parts of a model's name in lower case that end its family: a size, a date, a kind, a precision."""
 
 
 def model_family(model: str) -> str:
@@ -416,7 +392,7 @@ def model_family(model: str) -> str:
     parts = re.split(r"[-_\s]+", name)
     kept = [parts[0]]
     for part in parts[1:]:
-        if _SIZE.match(part) or part in _ENDINGS:
+        if _NO_FAMILY.fullmatch(part):
             break
         kept.append(part)
     return "-".join(kept)

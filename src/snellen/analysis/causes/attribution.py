@@ -156,14 +156,14 @@ def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) 
         scores[crossed.switched & causes] = crossed.scores[name]
     measured = any(key not in (frozenset(), causes) for key in scores) and bool(runs)
     if scoring_causes and len(causes) > 1:
-        scores = {**_rescored_combinations(pair, name, reply_causes, scoring_causes, runs), **scores}
+        scores = {**_rescore_combinations(pair, name, reply_causes, scoring_causes, runs), **scores}
     # The scores of the two runs themselves replace those of a further run that has the same causes
     # switched for this sample.
     scores[causes], scores[frozenset()] = after, before
     return _SampleScores(index, causes, scores, measured)
 
 
-def _rescored_combinations(
+def _rescore_combinations(
     pair: _RunPair,
     name: str,
     reply_causes: frozenset[Cause],

@@ -33,9 +33,8 @@ from snellen.analysis.causes.factors import (
 )
 from snellen.analysis.causes.sample_changes import SampleChange
 from snellen.analysis.comparison.alignment import cluster_numbers
-from snellen.analysis.comparison.comparability import data_notices
+from snellen.analysis.comparison.comparability import data_notices, served_notices
 from snellen.analysis.comparison.groups import in_points
-from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import interval_at_stop, stop_notices
 from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError

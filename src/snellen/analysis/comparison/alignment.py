@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from snellen.analysis.comparison.comparability import data_notices, describe_data
-from snellen.analysis.comparison.served_models import served_notices
+from snellen.analysis.comparison.comparability import data_notices, describe_data, served_notices
 from snellen.analysis.comparison.stopped_early import stop_notices
 from snellen.benchmarks.protocol.control import BLACK
 from snellen.benchmarks.protocol.control import OPTION as CONTROL

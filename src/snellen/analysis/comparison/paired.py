@@ -211,7 +211,8 @@ class _ComparedRuns(NamedTuple):
 
     @property
     def metric(self) -> str:
-        return self.measure.name if self.measure else _metric(self.aligned)
+        headlines = dict.fromkeys(info.headline for info in self.aligned.infos)
+        return self.measure.name if self.measure else " / ".join(headlines)
 
     @property
     def scale(self) -> float:
@@ -255,10 +256,6 @@ def _compare_benchmark(compared: _ComparedRuns) -> BenchmarkComparison:
         tuple(_run_ranks(compared)),
         tuple(notices),
     )
-
-
-def _metric(aligned_runs: AlignedRuns) -> str:
-    return " / ".join(dict.fromkeys(info.headline for info in aligned_runs.infos))
 
 
 def _not_a_mean_notice(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Iterator[str]:

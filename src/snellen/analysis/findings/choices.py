@@ -10,12 +10,13 @@ from typing import NamedTuple
 from msgspec import structs
 
 from snellen.core.arrays import np
-from snellen.core.output import ParsedAnswer, Refused
+from snellen.core.output import Failure, Generated, ParsedAnswer, Refused
 from snellen.core.record import Pass, Record
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval
+from snellen.extract.steps import STEPS, Step, step_of
 from snellen.stats.chi_square import ChiSquare, even_over_questions, pearson
-from snellen.stats.intervals import score_interval
+from snellen.stats.intervals import score_interval, wilson
 
 OVER_ROTATIONS = "over all rotations, by question"
 WRONG_CHOICES = "wrong choices, given the gold letter"
@@ -229,3 +230,42 @@ def _is_right_or_refused(one_pass: Pass) -> bool:
 
 def _percent(scores: Sequence[float]) -> float | None:
     return 100 * sum(scores) / len(scores) if scores else None
+
+
+class StepRates(NamedTuple):
+    """Replies parsed by each step or an earlier one; `llm` counts only if an extractor was
+    asked."""
+
+    replies: int
+    read: dict[Step, int]
+    refused: int
+    extractor: bool
+
+    def share(self, step: Step) -> float | None:
+        """In 0..1; None if the run had no such step, or no replies."""
+        if not self.replies or (step == "llm" and not self.extractor):
+            return None
+        return self.read[step] / self.replies
+
+    def interval(self, step: Step) -> Interval | None:
+        return None if self.share(step) is None else wilson(self.read[step], self.replies)
+
+
+def step_rates(records: Iterable[Record], *, extractor: bool) -> StepRates:
+    """How many replies each step of parsing resolves (MMT-Bench Table A16): labels of options, their
+    contents, a language model. Over the first pass of every multiple-choice question with a reply."""
+    counts: Counter[Step] = Counter()
+    replies = refused = 0
+    for record in records:
+        first = record.passes[0] if record.passes else None
+        if record.kind != "choice" or first is None or not isinstance(first.output, Generated):
+            continue
+        if isinstance(first.extraction, Failure):
+            continue
+        replies += 1
+        refused += isinstance(first.answer, Refused)
+        step = step_of(first.answer, by_llm=first.extraction is not None)
+        if step is not None:
+            counts[step] += 1
+    cumulative = {step: sum(counts[earlier] for earlier in STEPS[: index + 1]) for index, step in enumerate(STEPS)}
+    return StepRates(replies, cumulative, refused, extractor)

@@ -4,19 +4,87 @@ from bad ones, doubtful labels, and the smallest subset that ranks the models al
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
-from snellen.analysis.samples.doubtful_labels import DOUBTFUL, RunAnswer, Suspect, label_doubts
+from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs
+from snellen.analysis.comparison.reopened_data import benchmark_with_data
+from snellen.analysis.data_check import find_similar_images
 from snellen.analysis.samples.subsets import SubsetWorth, smallest_subset
-from snellen.core.arrays import Floats
+from snellen.core.arrays import Floats, np
 from snellen.core.errors import UsageError
+from snellen.core.sample import Kind
+from snellen.data.columns import row_id
 from snellen.stats.items import MIN_SYSTEMS as FEWEST_SYSTEMS_TO_DISCRIMINATE
 from snellen.stats.items import difficulty, discrimination, low_discrimination
 from snellen.stats.label_errors import MIN_SYSTEMS as FEWEST_SYSTEMS_TO_DOUBT
+from snellen.stats.label_errors import SystemAnswers, wrong_label_chances
 from snellen.store.runs import RunFolder
+
+CLOSED: tuple[Kind, ...] = ("choice", "yes_no")
+DOUBTFUL = 0.5
+"""Labels that are wrong with at least this probability are listed."""
+
+
+class RunAnswer(Struct, frozen=True, gc=False):
+    """The answer of a run to a sample."""
+
+    id: str
+    kind: Kind
+    answer: str | None = None
+
+
+class Suspect(Struct, frozen=True):
+    """A sample whose gold answer is probably wrong."""
+
+    id: str
+    question: str
+    gold: str
+    answer: str
+    """The likeliest of the other answers."""
+    probability: float
+    """That the gold answer is wrong."""
+    agree: int
+    """Number of runs with `answer`."""
+    runs: int
+
+
+def label_doubts(aligned_runs: AlignedRuns, answers: Sequence[Mapping[str, RunAnswer]]) -> dict[str, Suspect]:
+    """The closed samples by id, each with the probability that its label is wrong; samples to which
+    every run gave the gold answer, or none an option, are left out. `answers` holds each run's
+    answers by sample id. Raises ValueError for too few runs."""
+    samples = [sample for sample in aligned_runs.samples if sample.gold and answers[0][sample.id].kind in CLOSED]
+    if not samples:
+        return {}
+    rows = [[table[sample.id].answer for table in answers] for sample in samples]
+    pairs = list(zip(samples, rows, strict=True))
+    table = SystemAnswers(
+        np.array([[float(answer in sample.gold) for answer in row] for sample, row in pairs]),
+        [[None if answer in sample.gold else answer for answer in row] for sample, row in pairs],
+        np.array([_wrong_options(sample, row) for sample, row in pairs]),
+    )
+    return {
+        sample.id: Suspect(
+            sample.id,
+            sample.question,
+            " or ".join(sample.gold),
+            str(chance.answer),
+            chance.wrong,
+            Counter(row)[str(chance.answer)],
+            len(row),
+        )
+        for (sample, row), chance in zip(pairs, wrong_label_chances(table), strict=True)
+        if chance.answer is not None
+    }
+
+
+def _wrong_options(sample: ComparableRecord, run_answers: Sequence[str | None]) -> float:
+    """Number of wrong options; if options are unknown, of wrong answers that occurred."""
+    options = set(sample.options) or {answer for answer in run_answers if answer is not None}
+    return float(max(1, len(options - set(sample.gold))))
 
 
 class ItemDifficulty(Struct, frozen=True):
@@ -120,3 +188,20 @@ def _items(aligned_runs: AlignedRuns, difficulties: Floats) -> tuple[tuple[ItemD
         for sample, level, r, p in columns
     )
     return items, low.expected
+
+
+class SimilarPair(NamedTuple):
+    """Two samples whose images differ in bytes and look alike."""
+
+    first: str
+    second: str
+
+
+def similar_images(run: RunFolder, moved: Sequence[str] = ()) -> list[SimilarPair]:
+    """Pairs of samples with near-duplicate images in the data of a run.
+
+    The data may have been `moved` to one of these files. Raises UsageError subclasses if they are
+    not found."""
+    rows = list(benchmark_with_data(run, moved).open())
+    ids = {row.index + 1: row_id(row) for row in rows}
+    return [SimilarPair(*(ids[index] for index in pair.rows)) for pair in find_similar_images(rows)]

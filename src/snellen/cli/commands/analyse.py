@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,22 +70,26 @@ def _judge(options: Options) -> AnyModel:
     return load_files(options.load).models.get(name, name)
 
 
-def _letters(options: Options) -> Document:
-    from snellen.report.findings.choices import letters
+def _of_runs(finding: str, single: bool = False, grouped: bool = False) -> Callable[[Options], Document]:
+    """The finding `MODULE.FUNCTION` of `report.findings` about runs with their names: about `single`
+    replies, or `grouped` by a column."""
 
-    return letters(*_single_runs(options))
+    def document(options: Options) -> Document:
+        runs, names = (_single_runs if single else _runs)(options)
+        return _call(finding, runs, names, *([_group(options)] if grouped else []))
+
+    return document
 
 
-def _refusals(options: Options) -> Document:
-    from snellen.report.findings.choices import refusals
+def _of_scores(finding: str) -> Callable[[Options], Document]:
+    """The finding about scores by group."""
+    return lambda options: _call(finding, _scores(options)[0], _group(options))
 
-    return refusals(*_single_runs(options), _group(options))
 
-
-def _steps(options: Options) -> Document:
-    from snellen.report.findings.choices import steps
-
-    return steps(*_single_runs(options))
+def _call(finding: str, *arguments: object) -> Document:
+    module, _, name = finding.partition(".")
+    document: Document = getattr(import_module(f"snellen.report.findings.{module}"), name)(*arguments)
+    return document
 
 
 def _scores(options: Options) -> tuple[ScoreTable, list[RunFolder]]:
@@ -102,10 +107,6 @@ def _scores(options: Options) -> tuple[ScoreTable, list[RunFolder]]:
     reports = reports_of(runs)
     table = select_scores(scores_from_reports(reports, names, _group(options)), only)
     return table, [run for run, name in zip(runs, names, strict=True) if name in table.scores]
-
-
-def _abilities(options: Options) -> Document:
-    return _hard_abilities(options)[0]
 
 
 def _cards(options: Options) -> Document:
@@ -146,18 +147,6 @@ def _hardest(options: Options) -> tuple[int, int]:
     if options.top < 1 or each < 0:
         raise UsageError("--top must be at least 1 and --each at least 0")
     return options.top, each
-
-
-def _radar(options: Options) -> Document:
-    from snellen.report.findings.scores import radar
-
-    return radar(_scores(options)[0], _group(options))
-
-
-def _profile(options: Options) -> Document:
-    from snellen.report.findings.scores import profile
-
-    return profile(_scores(options)[0], _group(options))
 
 
 def _languages(options: Options) -> Document:
@@ -314,18 +303,6 @@ def _error_page(options: Options) -> Document:
     return sampled_errors(answers, str(page), notices)
 
 
-def _places(options: Options) -> Document:
-    from snellen.report.findings.score_groups import place_failures
-
-    return place_failures(*_runs(options))
-
-
-def _documents(options: Options) -> Document:
-    from snellen.report.findings.score_groups import document_failures
-
-    return document_failures(*_runs(options))
-
-
 def _readers(options: Options) -> Document:
     from snellen.analysis.parsing.parsing_quality import quality_in_run, stored_qualities
     from snellen.analysis.parsing.unread_replies import extractor_agreement, read_labels
@@ -373,17 +350,27 @@ class Finding(NamedTuple):
 _JUDGED = ("--group", "--judge", "--load", "--store", "--sheet", "--each", "--seed", "--labels")
 _SCORES = ("--group", "--only")
 FINDINGS: Mapping[str, Finding] = {
-    "letters": Finding("letters chosen against gold, and a test of position bias", _letters),
-    "refusals": Finding("refusals by group, and the score without them", _refusals, ("--group",)),
-    "steps": Finding("replies parsed at each step: label, content, language model", _steps),
+    "letters": Finding(
+        "letters chosen against gold, and a test of position bias", _of_runs("choices.letters", single=True)
+    ),
+    "refusals": Finding(
+        "refusals by group, and the score without them",
+        _of_runs("choices.refusals", single=True, grouped=True),
+        ("--group",),
+    ),
+    "steps": Finding(
+        "replies parsed at each step: label, content, language model", _of_runs("choices.steps", single=True)
+    ),
     "abilities": Finding(
         "groups by the best score of any model, and samples that all get wrong",
-        _abilities,
+        lambda options: _hard_abilities(options)[0],
         (*_SCORES, "--top", "--each"),
     ),
     "cards": Finding("the same; -o draws these samples with their images", _cards, (*_SCORES, "--top", "--each")),
-    "radar": Finding("scores by group for each model, and where it is strong or weak", _radar, _SCORES),
-    "profile": Finding("the same; -o draws groups as rows, not around a centre", _profile, _SCORES),
+    "radar": Finding(
+        "scores by group for each model, and where it is strong or weak", _of_scores("scores.radar"), _SCORES
+    ),
+    "profile": Finding("the same; -o draws groups as rows, not around a centre", _of_scores("scores.profile"), _SCORES),
     "languages": Finding("English and Chinese scores of each model, side by side", _languages, ("--group",)),
     "gains": Finding(
         "what a setting contributes to a score: images, thinking, examples, any other",
@@ -405,9 +392,12 @@ FINDINGS: Mapping[str, Finding] = {
     "documents": Finding(
         "scores of pages, records and long texts by their language, kind of block, length and number of fields, and "
         "how replies ended",
-        _documents,
+        _of_runs("score_groups.document_failures"),
     ),
-    "places": Finding("scores of places by their size, position and label, and how replies ended", _places),
+    "places": Finding(
+        "scores of places by their size, position and label, and how replies ended",
+        _of_runs("score_groups.place_failures"),
+    ),
     "readers": Finding(
         "precision and recall of the parsing rules on labelled replies, and of the language "
         "models that read what no rule can parse, on a sheet that people fill in",

@@ -22,6 +22,7 @@ from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.packages import PACKAGES
 from snellen.core.errors import SnellenError, UsageError
 from snellen.report.document import Document
+from snellen.report.format import plural, size
 from snellen.report.table import Column, Table
 from snellen.settings import Settings
 
@@ -96,25 +97,25 @@ def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
     repaired = repair_store(path) if repair else None
     status = repaired.before if repaired is not None else check(path)
     state: Literal["ok", "problem"] = "ok" if status.is_sound or repaired else "problem"
-    yield HealthCheck("ok", "store", f"{path}, {count_with_noun(status.replies, 'sound reply')}")
+    yield HealthCheck("ok", "store", f"{path}, {plural(status.replies, 'sound reply', 'sound replies')}")
     if status.media:
-        yield HealthCheck("ok", "store", count_with_noun(status.media, "sound drawn picture"))
+        yield HealthCheck("ok", "store", plural(status.media, "sound drawn picture"))
     if any(status.batches):
         count, requests = status.batches
-        what = f"{count_with_noun(requests, 'request')} in {count} {'batch' if count == 1 else 'batches'}"
+        what = f"{plural(requests, 'request')} in {plural(count, 'batch', 'batches')}"
         yield HealthCheck("ok", "waiting", f"{what} at a provider, paid for; the same command takes the replies")
     if status.lost_batches:
         detail = "some that wait at a provider cannot be read; what was in them is asked, and paid for, again"
         yield HealthCheck(state, "damaged", f"batches: {detail}")
     if status.without_checksum:
-        detail = f"{count_with_noun(status.without_checksum, 'reply')} from before checksums, readable"
+        detail = f"{plural(status.without_checksum, 'reply', 'replies')} from before checksums, readable"
         yield HealthCheck("ok", "store", detail)
     for complaint in status.errors:
         yield HealthCheck(state, "file", f"{complaint}; replies may be out of reach")
     if status.damaged:
-        yield HealthCheck(state, "damaged", f"{count_with_noun(status.damaged, 'reply')}, asked again when owed")
+        yield HealthCheck(state, "damaged", f"{plural(status.damaged, 'reply', 'replies')}, asked again when owed")
     if status.damaged_media:
-        detail = f"{count_with_noun(status.damaged_media, 'drawn picture')}, asked again when owed"
+        detail = f"{plural(status.damaged_media, 'drawn picture')}, asked again when owed"
         yield HealthCheck(state, "damaged", detail)
     if repaired is not None:
         detail = f"{path} holds the sound rows; the damaged store is kept as {repaired.damaged_file}"
@@ -125,18 +126,10 @@ def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
 
 def compact_store(path: Path) -> HealthCheck:
     """Make a store smaller; how small it became."""
-    from snellen.report.format import size
     from snellen.store.compaction import compact
 
     done = compact(path)
     return HealthCheck("ok", "compacted", f"{path}, {size(done.before)} before, {size(done.after)} now")
-
-
-def count_with_noun(count: int, name: str) -> str:
-    """A count with its noun: `1 reply`, `2 replies`."""
-    if count != 1:
-        name = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
-    return f"{count:,} {name}"
 
 
 def _check_folder(what: str, path: Path) -> Iterator[HealthCheck]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,119 +16,76 @@ from snellen.cli.output import only_file
 from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
 from snellen.core.errors import UnknownName, UsageError, storage_errors
+from snellen.core.run import Report
 from snellen.core.terminal_text import escape_controls
 from snellen.report.document import Document
+from snellen.report.documents.mmt_table import mmt_document
+from snellen.report.documents.seed_table import seed_document, seed_heat_map
+from snellen.report.page.thumbnails import read_thumbnail
 from snellen.report.writers import SUFFIXES, write_text
-from snellen.store.export import vlmevalkit
+from snellen.store.export.annotations import annotated_samples, as_csv, as_jsonl
 from snellen.store.export.asked_passes import ExportedFile
-from snellen.store.export.every_eval_ever import RELATIONSHIPS
+from snellen.store.export.every_eval_ever import RELATIONSHIPS, Evaluator, every_eval_ever_files
+from snellen.store.export.hub_results import ResultTarget, hub_results_yaml
+from snellen.store.export.inspect_log import inspect_archive, inspect_json
+from snellen.store.export.lmms_eval import lmms_eval_files
+from snellen.store.export.mmt_submission import mmt_sheet
+from snellen.store.export.seedbench_results import seed_results
+from snellen.store.export.vlmevalkit import as_tsv, as_xlsx, mmbench_sheet, vlmevalkit_sheet
 from snellen.store.runs import RunFolder, require_single
 
 PAGES = "pages"
 
 
+Content = str | bytes | Document | list[ExportedFile]
+
+
 class Export(NamedTuple):
     """How a format is written."""
 
-    convert: Callable[[list[RunFolder], Options], str | bytes | Document | list[ExportedFile]]
+    convert: Callable[[list[RunFolder], Options], Content]
     is_folder: bool = False
     facts: tuple[str, ...] = ()
     """Keys of `--facts`."""
 
 
-def _only_run(runs: list[RunFolder], what: str) -> RunFolder:
-    if len(runs) != 1:
-        raise UsageError(f"{what} is one run's file; got {len(runs)} runs")
-    require_single(runs, what)
-    return runs[0]
+def _of_runs(convert: Callable[[list[RunFolder]], Content], is_folder: bool = False) -> Export:
+    """An export that depends on the runs alone."""
+    return Export(lambda runs, options: convert(runs), is_folder)
 
 
-def _vlmevalkit_tsv(runs: list[RunFolder]) -> str:
-    return vlmevalkit.as_tsv(vlmevalkit.vlmevalkit_sheet(_only_run(runs, "vlmevalkit-tsv")))
+def _of_reports(convert: Callable[[list[Report]], Content]) -> Export:
+    """An export of the numbers of runs."""
+    return Export(lambda runs, options: convert([run.report() for run in runs]))
 
 
-def _vlmevalkit_xlsx(runs: list[RunFolder]) -> bytes:
-    return vlmevalkit.as_xlsx(vlmevalkit.vlmevalkit_sheet(_only_run(runs, "vlmevalkit-xlsx")))
+def _of_run(convert: Callable[[RunFolder], Content]) -> Export:
+    """A file of one run without repeats."""
+
+    def convert_only(runs: list[RunFolder], options: Options) -> Content:
+        if len(runs) != 1:
+            raise UsageError(f"{options.to} is one run's file; got {len(runs)} runs")
+        require_single(runs, options.to)
+        return convert(runs[0])
+
+    return Export(convert_only)
 
 
-def _mmbench_submission(runs: list[RunFolder]) -> bytes:
-    return vlmevalkit.as_xlsx(vlmevalkit.mmbench_sheet(_only_run(runs, "mmbench-submission")))
-
-
-def _mmt_submission(runs: list[RunFolder]) -> str:
-    from snellen.store.export.mmt_submission import mmt_sheet
-
-    return vlmevalkit.as_tsv(mmt_sheet(_only_run(runs, "mmt-submission")))
-
-
-def _mmt_table(runs: list[RunFolder]) -> Document:
-    from snellen.report.documents.mmt_table import mmt_document
-
-    return mmt_document(runs)
-
-
-def _seed_results(runs: list[RunFolder]) -> str:
-    from snellen.store.export.seedbench_results import seed_results
-
-    run = _only_run(runs, "seed-results")
+def _seed_results(run: RunFolder) -> str:
     results = seed_results(run.records())
     if results.omitted or run.info.status != "complete":
-        print_line(
-            f"snellen: {results.line_count} answers written; {results.omitted} samples without an "
-            f"answer are left out (the run is {run.info.status})",
-            error=True,
+        print_warning(
+            f"{results.line_count} answers written; {results.omitted} samples without an "
+            f"answer are left out (the run is {run.info.status})"
         )
     return results.text
 
 
-def _seed_table(runs: list[RunFolder]) -> Document:
-    from snellen.report.documents.seed_table import seed_document
-
-    return seed_document([run.report() for run in runs])
-
-
-def _seed_heat_map(runs: list[RunFolder]) -> str:
-    from snellen.report.documents.seed_table import seed_heat_map
-
-    return seed_heat_map([run.report() for run in runs])
-
-
-def _annotations_csv(runs: list[RunFolder]) -> str:
-    from snellen.store.export.annotations import annotated_samples, as_csv
-
-    return as_csv(annotated_samples(runs))
-
-
-def _annotations_jsonl(runs: list[RunFolder]) -> str:
-    from snellen.store.export.annotations import annotated_samples, as_jsonl
-
-    return as_jsonl(annotated_samples(runs))
-
-
 def _inspect(runs: list[RunFolder], options: Options) -> str | bytes:
-    from functools import partial
-
-    from snellen.report.page.thumbnails import read_thumbnail
-    from snellen.store.export.inspect_log import inspect_archive, inspect_json
-
     if len(runs) != 1:
         raise UsageError(f"a log of Inspect is one run's; got {len(runs)} runs")
-    read_image = partial(read_thumbnail, runs[0].path)
-    if not options.output or Path(options.output[0]).suffix == ".json":
-        return inspect_json(runs[0], read_image)
-    return inspect_archive(runs[0], read_image)
-
-
-def _hf_eval_results(runs: list[RunFolder], options: Options) -> str:
-    from snellen.store.export.hub_results import ResultTarget, hub_results_yaml
-
-    return hub_results_yaml(runs, ResultTarget(**options.facts))
-
-
-def _lmms_eval(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
-    from snellen.store.export.lmms_eval import lmms_eval_files
-
-    return lmms_eval_files(runs)
+    is_text = not options.output or Path(options.output[0]).suffix == ".json"
+    return (inspect_json if is_text else inspect_archive)(runs[0], partial(read_thumbnail, runs[0].path))
 
 
 def _parquet(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
@@ -145,33 +103,29 @@ def _parquet(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
 
 
 def _every_eval_ever(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
-    from snellen.store.export.every_eval_ever import Evaluator, every_eval_ever_files
-
     facts = {"organization": "", "relationship": "other", **options.facts}
     return every_eval_ever_files(runs, Evaluator(**facts))
 
 
-def _of_runs(convert: Callable[[list[RunFolder]], str | bytes | Document]) -> Export:
-    """An export that depends on the runs alone."""
-    return Export(lambda runs, options: convert(runs))
-
-
 _EXPORTS: Mapping[str, Export] = {
     "inspect": Export(_inspect),
-    "lmms-eval": Export(_lmms_eval, is_folder=True),
+    "lmms-eval": _of_runs(lmms_eval_files, is_folder=True),
     "eee": Export(_every_eval_ever, is_folder=True, facts=("organization", "relationship")),
     "parquet": Export(_parquet, is_folder=True),
-    "hf-eval-results": Export(_hf_eval_results, facts=("dataset", "task", "source_url")),
-    "vlmevalkit-tsv": _of_runs(_vlmevalkit_tsv),
-    "vlmevalkit-xlsx": _of_runs(_vlmevalkit_xlsx),
-    "mmbench-submission": _of_runs(_mmbench_submission),
-    "mmt-submission": _of_runs(_mmt_submission),
-    "mmt-table": _of_runs(_mmt_table),
-    "seed-results": _of_runs(_seed_results),
-    "seed-table": _of_runs(_seed_table),
-    "seed-heatmap": _of_runs(_seed_heat_map),
-    "annotations-csv": _of_runs(_annotations_csv),
-    "annotations-jsonl": _of_runs(_annotations_jsonl),
+    "hf-eval-results": Export(
+        lambda runs, options: hub_results_yaml(runs, ResultTarget(**options.facts)),
+        facts=("dataset", "task", "source_url"),
+    ),
+    "vlmevalkit-tsv": _of_run(lambda run: as_tsv(vlmevalkit_sheet(run))),
+    "vlmevalkit-xlsx": _of_run(lambda run: as_xlsx(vlmevalkit_sheet(run))),
+    "mmbench-submission": _of_run(lambda run: as_xlsx(mmbench_sheet(run))),
+    "mmt-submission": _of_run(lambda run: as_tsv(mmt_sheet(run))),
+    "mmt-table": _of_runs(mmt_document),
+    "seed-results": _of_run(_seed_results),
+    "seed-table": _of_reports(seed_document),
+    "seed-heatmap": _of_reports(seed_heat_map),
+    "annotations-csv": _of_runs(lambda runs: as_csv(annotated_samples(runs))),
+    "annotations-jsonl": _of_runs(lambda runs: as_jsonl(annotated_samples(runs))),
 }
 """All but the pages."""
 FORMATS = (*_EXPORTS, PAGES)

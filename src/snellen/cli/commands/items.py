@@ -41,8 +41,7 @@ class Options(OutputOptions):
 
 def main(options: Options) -> None:
     """Print what many runs show about samples."""
-    from snellen.analysis.samples.items import analyse_items
-    from snellen.api.items import similar_images
+    from snellen.analysis.samples.items import analyse_items, similar_images
     from snellen.core.atomic_write import save
     from snellen.report.documents.comparison import comparison_names
     from snellen.report.documents.items import items_document

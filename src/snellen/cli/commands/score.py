@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.api.flags import RULES, argument, option, parse_rule
 from snellen.api.options import DEFAULT_STORE, read_judges
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.flags import own_models
+from snellen.cli.flags import own_models, print_warning
 from snellen.cli.output import TABLE, OutputOptions, write_document
 from snellen.cli.printing import line_printer, print_line
 from snellen.core.benchmark import Variant
@@ -20,6 +20,7 @@ from snellen.core.summary import Summary
 if TYPE_CHECKING:
     from snellen.api import Scored
     from snellen.core.model import AnyModel
+    from snellen.scoring.disagreements import Disagreement
 
 EVERY_RULE = "all"
 VIA = "via:"
@@ -163,7 +164,7 @@ def _score_several(inputs: Sequence[_Input], options: Options) -> int:
             scored.append(_score(one, options))
         except UsageError as error:
             refused = True
-            print_line(f"snellen: {error}", error=True)
+            print_warning(str(error))
     code = _write_scored(scored, options) if scored else COMPLETE
     return MISTAKE if refused else code
 
@@ -217,20 +218,12 @@ def _write_scored(scored: Sequence[Scored], options: Options) -> int:
 def _score_by_every_rule(file: _Input, options: Options) -> int:
     """Print the numbers by each parsing rule, and the replies that the rules parse differently."""
     from snellen.api import score_by_rules
-    from snellen.report.documents.rule_comparison import rules_document
     from snellen.scoring.disagreements import disagreements
 
     scored = score_by_rules(
         file.benchmark, file.predictions, variant=options.variant, columns=options.columns, where=options.where
     )
-    benchmarks = {rule: result.benchmark for rule, result in scored.items()}
-    summaries = {rule: result.summary for rule, result in scored.items()}
-    differing = disagreements({rule: result.records for rule, result in scored.items()})
-    warnings = tuple(dict.fromkeys(text for result in scored.values() for text in result.warnings))
-    _print_warnings(warnings)
-    data = next(iter(scored.values())).data
-    write_document(rules_document(benchmarks, summaries, differing, warnings, data), options)
-    return _exit_code(summaries.values())
+    return _write_rules(scored, disagreements({rule: one.records for rule, one in scored.items()}), options)
 
 
 def _score_via(file: _Input, options: Options) -> int:
@@ -238,7 +231,6 @@ def _score_via(file: _Input, options: Options) -> int:
     differently."""
     from snellen.api import score
     from snellen.bridge.via import find_differences, find_task, replies_of
-    from snellen.report.documents.rule_comparison import rules_document
 
     rule = options.rule or ""
     own = _score_native(file, replace(options, rule=None))
@@ -247,14 +239,24 @@ def _score_via(file: _Input, options: Options) -> int:
     judges, repeats = _judges(options)
     replies = replies_of(own.records, file.predictions or file.benchmark)
     theirs = score(via, replies, judges=judges or (), judge_repeats=repeats, store=options.store)
-    title = theirs.benchmark.name
-    rules = {name: own, title: theirs}
-    differing = find_differences({rule: one.records for rule, one in rules.items()})
-    warnings = tuple(dict.fromkeys((*own.warnings, *theirs.warnings)))
+    scored = {name: own, theirs.benchmark.name: theirs}
+    differing = find_differences({rule: one.records for rule, one in scored.items()})
+    return _write_rules(scored, differing, options, scores_alone=True)
+
+
+def _write_rules(
+    scored: Mapping[str, Scored], differing: Sequence[Disagreement], options: Options, scores_alone: bool = False
+) -> int:
+    """Print the numbers by each rule and the replies on which they differ; returns the exit code."""
+    from snellen.report.documents.rule_comparison import rules_document
+
+    benchmarks = {rule: one.benchmark for rule, one in scored.items()}
+    summaries = {rule: one.summary for rule, one in scored.items()}
+    warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
     _print_warnings(warnings)
-    benchmarks = {rule: one.benchmark for rule, one in rules.items()}
-    summaries = {rule: one.summary for rule, one in rules.items()}
-    write_document(rules_document(benchmarks, summaries, differing, warnings, own.data, scores_alone=True), options)
+    data = next(iter(scored.values())).data
+    document = rules_document(benchmarks, summaries, differing, warnings, data, scores_alone=scores_alone)
+    write_document(document, options)
     return _exit_code(summaries.values())
 
 
@@ -312,7 +314,7 @@ def _refuse_roles(options: Options) -> None:
 
 def _print_warnings(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        print_line(f"snellen: {warning}", error=True)
+        print_warning(warning)
 
 
 def _exit_code(summaries: Iterable[Summary]) -> int:

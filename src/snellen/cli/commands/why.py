@@ -112,7 +112,7 @@ def _asking_flags(asking: AskOptions) -> list[str]:
 def _explain_published(options: Options) -> int:
     """Compare one run with what is published."""
     from snellen.api.why import explain_against_published
-    from snellen.report.documents.published import published_document
+    from snellen.report.documents.why import published_document
 
     if options.ask is not None or options.others:
         raise UsageError("--ask and --runs tell two runs apart; give a second run")
@@ -124,7 +124,7 @@ def _explain_published(options: Options) -> int:
 def _explain_steps(options: Options, runs: Sequence[str]) -> int:
     """Split each step of three or more runs."""
     from snellen.api.why import explain_steps
-    from snellen.report.documents.why_steps import steps_document
+    from snellen.report.documents.why import steps_document
 
     if options.ask is not None or options.others:
         raise UsageError("--ask and --runs tell two runs apart; give the two runs of one step")

@@ -20,7 +20,7 @@ from snellen.models.hf.batch_size import BatchSizer, BatchTiming
 from snellen.models.hf.checkpoint import DRAWING_TYPES
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.prompt import GRID, Prompt, check_length, encode, seen_sizes
-from snellen.models.reasoning import TAGS
+from snellen.models.reasoning import TAGS, end_before
 from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
 
 if TYPE_CHECKING:
@@ -116,11 +116,9 @@ def decode_reply(
     end_tokens = loaded.eos_token_ids
     end = next((index for index, token in enumerate(tokens) if token in end_tokens), None)
     reply_tokens = tokens if end is None else tokens[:end]
-    text = decode_text(loaded.tokenizer, reply_tokens)
-    cuts = [index for stop in settings.stop if (index := text.find(stop)) >= 0]
-    reason: StopReason = "stop" if end is not None or cuts else "length"
-    if cuts:
-        text = text[: min(cuts)]
+    whole = decode_text(loaded.tokenizer, reply_tokens)
+    text = end_before(whole, settings.stop)
+    reason: StopReason = "stop" if end is not None or text != whole else "length"
     completion_tokens = len(tokens) if end is None else end + 1
     return Generated(
         text.strip(),

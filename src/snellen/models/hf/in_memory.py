@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
 from snellen.models.hf.loading import assemble, silence_library, use_greedy_decoding
 from snellen.models.hf.model import HuggingFace
-from snellen.models.hf.model_state import keep_state
 from snellen.models.hf.options import OPTIONS, identity_facts, optional_int
 from snellen.models.hf.processor import load_processor, processor_digest
 from snellen.models.hf.weights_digest import TensorHash, are_those_of_folder, combine_hashes, hash_weights
@@ -275,3 +274,40 @@ def _adapter_states(module: Any) -> str:
         if hasattr(layer, "active_adapters") and hasattr(layer, "merged_adapters")
     ]
     return f"sha256:{hashlib.sha256(repr(states).encode()).hexdigest()}" if states else ""
+
+
+@contextmanager
+def keep_state(model: Any) -> Iterator[None]:
+    """Restore, at the end of the block, the public attributes and buffers of every module: training
+    mode, generation configuration, positions and tables that a forward pass leaves behind (made
+    under inference mode, they could not be trained with). torch's number of threads is restored
+    too.
+
+    Weights are not copied, and changes of their values stay.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    before = [(module, dict(vars(module)), dict(getattr(module, "_buffers", {}))) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, attributes, buffers in before:
+            _restore(vars(module), attributes)
+            _restore(module._buffers, buffers)
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+
+
+def _restore(namespace: dict[str, Any], before: dict[str, Any]) -> None:
+    """Make a namespace what it was, the same dictionary with the same objects.
+
+    Names with an underscore are the library's own: a flag that hooks are installed, say, which
+    belongs to hooks that stay.
+    """
+    for name in namespace.keys() - before.keys():
+        if not name.startswith("_"):
+            del namespace[name]
+    for name, value in before.items():
+        if not name.startswith("_") and namespace.get(name, namespace) is not value:
+            namespace[name] = value

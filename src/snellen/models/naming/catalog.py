@@ -8,7 +8,7 @@ model's identity; options do, as if they were typed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -167,3 +167,55 @@ def _by_name() -> dict[str, CatalogEntry]:
     for entry in catalog():
         by_name.update((name.lower(), entry) for name in (entry.spec, *entry.names))
     return by_name
+
+
+_WAYS: Mapping[str, str] = {
+    "package": "have a file call its authors' code in an environment of its own (-m {name} --serve FILE.py), "
+    "or score predictions that it made there (snellen score)",
+    "address": "name the server that has it: -m http://HOST:PORT/v1#NAME",
+    "checkpoint": "name a checkpoint: -m hf/ORG/NAME",
+    "predictions": "score predictions that it made there (snellen score)",
+    "nothing": "no benchmark here asks such a model",
+}
+
+
+class OtherName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Names in papers and other tools that stand for no model here, or for several
+    (`other_names.toml`)."""
+
+    names: tuple[str, ...]
+    what: str
+    """Ends a sentence that begins with the name and "is"."""
+    choose: tuple[str, ...] = ()
+    """Names of the models here that it may mean."""
+    way: Literal["package", "address", "checkpoint", "predictions", "nothing", ""] = ""
+    """Key of `_WAYS`."""
+    how: str = ""
+    """How else it could be asked."""
+
+    def sentence(self, name: str) -> str:
+        """Why the name opens no model, and what to do."""
+        advice = [self.how] if self.how else []
+        if self.choose:
+            which = "one" if self.choose[1:] else "it"
+            advice.insert(0, f"name {which}: {' or '.join(f'-m {each}' for each in self.choose)}")
+        if self.way:
+            advice.append(_WAYS[self.way].format(name=name.replace(" ", "-")))
+        return f"{name} is {self.what}; {'; '.join(advice)}"
+
+
+class _OtherNamesFile(Struct, forbid_unknown_fields=True):
+    model: list[OtherName]
+
+
+@functools.cache
+def other_names() -> tuple[OtherName, ...]:
+    """All entries, in the order of the file."""
+    content = Path(__file__).with_name("other_names.toml").read_bytes()
+    return tuple(msgspec.toml.decode(content, type=_OtherNamesFile).model)
+
+
+def find_other_name(name: str) -> OtherName | None:
+    """The entry of a name, by its letters and digits alone; None if there is none."""
+    letters = letters_of(name)
+    return next((entry for entry in other_names() if letters in map(letters_of, entry.names)), None)

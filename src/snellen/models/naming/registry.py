@@ -224,8 +224,7 @@ def _provider_of(parts: ModelSpec, spec: str) -> Provider:
     provider = find_provider(parts.provider)
     if provider is not None:
         return provider
-    from snellen.models.naming.catalog import catalog_names
-    from snellen.models.naming.other_names import find_other_name
+    from snellen.models.naming.catalog import catalog_names, find_other_name
 
     stem, _ = split_options(spec)
     if (other := find_other_name(stem)) is not None:

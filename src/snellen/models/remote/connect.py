@@ -12,8 +12,7 @@ from snellen.core.secret import Secret
 from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin, find_replicas
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.body import MEGABYTE
-from snellen.models.remote.chat import Chat
-from snellen.models.remote.completions import Completions
+from snellen.models.remote.chat import Chat, Completions
 from snellen.models.remote.converse import Converse
 from snellen.models.remote.credentials import find_credentials
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig

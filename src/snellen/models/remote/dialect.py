@@ -11,7 +11,7 @@ from snellen.core.errors import ModelError
 from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Draw, Generate, Generation, Message, Part, Text
 from snellen.models.image_policy import first_image
-from snellen.models.reasoning import split_reasoning
+from snellen.models.reasoning import end_before, split_reasoning
 from snellen.models.remote.errors import error_in_body
 from snellen.models.remote.http import ServerClient
 from snellen.models.remote.json_reply import quote
@@ -96,10 +96,9 @@ def to_generated(reply: RawReply, config: RemoteModelConfig, stops: Sequence[str
     text, stop, reasoning = reply.text, reply.stop_reason, reply.reasoning
     if not reasoning and config.setup.split_thoughts and stop != "refusal":
         text, reasoning, stop = split_reasoning(text, stop, config.setup.thought_opened)
-    cuts = [index for one in stops if (index := text.find(one)) >= 0]
-    if cuts:
-        text, stop = text[: min(cuts)], "stop"
-    return Generated(text.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
+    end = end_before(text, stops)
+    stop = stop if end == text else "stop"
+    return Generated(end.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
 
 
 _MAX_EXACT_INT = 1 << 53

@@ -40,7 +40,7 @@ async def draw_by_images(
     unsupported = unsupported_settings(request.settings, PATH, _SUPPORTED)
     if unsupported:
         return Failure("unsupported", f"{unsupported}, or name the server's own field (body.NAME=...)")
-    body: Body = {"model": config.model, "n": 1, "prompt": _text(request)}
+    body: Body = {"model": config.model, "n": 1, "prompt": request.text()}
     settings = request.settings
     if settings.width and settings.height:
         if config.profile.image_sides:
@@ -96,7 +96,3 @@ async def _image_bytes(client: ServerClient, image: str) -> bytes:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError) as error:
         raise ModelError(f"an image of the reply is not base64: {error}", "request") from error
-
-
-def _text(request: Draw) -> str:
-    return "\n".join(filter(None, (message.text() for message in request.messages)))

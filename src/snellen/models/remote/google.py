@@ -79,7 +79,8 @@ class Google:
         if finish in _ERROR_FINISHES:
             raise ModelError(f"the reply ended with {finish}", _ERROR_FINISHES[finish])
         stop = _STOPS.get(finish, "stop")
-        images = [_data_url(dict_or_empty(part["inlineData"])) for part in parts if "inlineData" in part]
+        drawn = [dict_or_empty(part["inlineData"]) for part in parts if "inlineData" in part]
+        images = [f"data:{data.get('mimeType', '')};base64,{data.get('data', '')}" for data in drawn]
         if not any(texts) and not images:
             require_finish(reply, candidate.get("finishReason"))
         steps = dict_or_empty(candidate.get("logprobsResult")).get("topCandidates")
@@ -163,10 +164,6 @@ def _part(part: Part, media: MediaByDigest) -> Body:
         return {"text": part.text}
     encoded = media[part.digest]
     return {"inlineData": {"mimeType": encoded.mime, "data": encoded.base64()}}
-
-
-def _data_url(data: Reply) -> str:
-    return f"data:{data.get('mimeType', '')};base64,{data.get('data', '')}"
 
 
 def _usage(usage: object) -> Usage | None:

@@ -264,7 +264,7 @@ def unsupported_sampling(config: RemoteModelConfig, sampling: Sampling) -> str |
     if not setup.sampling:
         return f"sampling=no sends no {' and no '.join(names)}; leave out one or the other"
     if not google and has_fixed_sampling(profile, config.model):
-        return f"the model sets its {' and '.join(names)} itself; leave {_pronoun(names)} out"
+        return f"the model sets its {' and '.join(names)} itself; leave {'them' if names[1:] else 'it'} out"
     unsupported = [name for name in names if not getattr(profile, name)]
     if unsupported:
         return f"its server takes no {' and no '.join(unsupported)}"
@@ -280,7 +280,3 @@ def _anthropic_objection(config: RemoteModelConfig, sampling: Sampling) -> str |
     if sampling.top_p is not None and sampling.top_p != 1 and sampling.temperature != 1:
         return "it takes a temperature or a top_p; give top_p with temperature=1"
     return None
-
-
-def _pronoun(names: list[str]) -> str:
-    return "them" if len(names) > 1 else "it"

@@ -12,7 +12,7 @@ import pybase64
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.media import decode_image, image_size, pixel_digest
 from snellen.core.model import RenderedPrompt
-from snellen.core.request import Generate, Media, Request
+from snellen.core.request import Generate, Request
 from snellen.models.remote.address import ServerOrigin, provider_label
 from snellen.models.remote.credentials import NO_KEY
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, Reply, dict_or_empty, list_or_empty
@@ -37,7 +37,7 @@ async def render_prompt(
     """Sizes and pixels of the images as sent, and the prompt if the server has vLLM's paths
     `/tokenize` (for messages) and `/detokenize`."""
     sizes, pixels = [], []
-    for part in _request_media(request):
+    for part in (part for message in request.messages for part in message.media()):
         data = pybase64.b64decode(media[part.digest].data)
         sizes.append(image_size(data, max_image_pixels()))
         pixels.append(pixel_digest(decode_image(data, max_image_pixels())))
@@ -59,10 +59,6 @@ async def _detokenised_prompt(
     except (ModelError, ReplyBlocked, KeyError):
         return None
     return prompt if isinstance(prompt, str) else None
-
-
-def _request_media(request: Request) -> Iterable[Media]:
-    return (part for message in request.messages for part in message.media())
 
 
 _MAX_NAMES = 8

@@ -78,7 +78,7 @@ def find_device(name: str) -> str:
     nor a vLLM built for CPUs. Imports vLLM, which takes seconds."""
     set_unset(_QUIET)
     try:
-        with _captured_output([]):
+        with _capture_output([]):
             from vllm.platforms import current_platform
     except (ImportError, OSError, RuntimeError) as error:
         raise UsageError(f"{name}: the installed vllm cannot be imported: {error_line(str(error))}") from error
@@ -133,7 +133,7 @@ class EngineThread:
             self._watchdog.communicate(b"ended\n", timeout=_SECONDS_TO_END)
 
     async def _end(self) -> None:
-        with _captured_output([]):
+        with _capture_output([]):
             self.engine.shutdown(timeout=1)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
@@ -153,7 +153,7 @@ def start_engine(name: str, arguments: Mapping[str, Any]) -> EngineThread:
     before = _descendants(os.getpid())
 
     async def start() -> AsyncLLM:
-        with _captured_output(log):
+        with _capture_output(log):
             from vllm import AsyncEngineArgs
             from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -201,7 +201,7 @@ def error_line(log: str) -> str:
 
 
 @contextmanager
-def _captured_output(log: list[str]) -> Iterator[None]:
+def _capture_output(log: list[str]) -> Iterator[None]:
     """Collect in `log` what this process and those that it starts print inside the block, so that
     neither progress bars nor tracebacks of vLLM's processes stand between those of a run.
 

@@ -8,6 +8,7 @@ from snellen.core.output import CandidateScore, Failure, FailureKind, Generated,
 from snellen.core.request import Generation
 from snellen.models.hf.generate import decode_text
 from snellen.models.hf.prompt import GRID
+from snellen.models.reasoning import end_before
 
 if TYPE_CHECKING:
     from vllm import RequestOutput
@@ -21,10 +22,7 @@ def read_reply(result: RequestOutput, settings: Generation, tokenizer: Any) -> G
     if completion.finish_reason not in ("stop", "length"):
         return Failure("request", f"vLLM ended the reply early: {completion.finish_reason}")
     reason: StopReason = "length" if completion.finish_reason == "length" else "stop"
-    text = decode_text(tokenizer, list(completion.token_ids))
-    cuts = [index for stop in settings.stop if (index := text.find(stop)) >= 0]
-    if cuts:
-        text = text[: min(cuts)]
+    text = end_before(decode_text(tokenizer, list(completion.token_ids)), settings.stop)
     return Generated(
         text.strip(),
         reason,

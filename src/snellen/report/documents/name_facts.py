@@ -188,7 +188,7 @@ def benchmark_facts(name: str, columns: Mapping[str, str] | None = None) -> dict
         "coverage": benchmark.coverage,
         "evidence": evidence.summary() if evidence else "",
         "not scored": benchmark.unscorable,
-        "results files": _advice(benchmark.name),
+        "results files": "; ".join([layout.advice for layout in results_files(benchmark.name)]),
         "longest reply": f"{benchmark.max_new_tokens} tokens",
     }
 
@@ -204,11 +204,6 @@ def check_own_data(name: str) -> None:
             f"to see the runs: snellen report {path}"
         )
     check_holds_data(path)
-
-
-def _advice(name: str) -> str:
-    """Advice on published files of results for this benchmark, or ""."""
-    return "; ".join([layout.advice for layout in results_files(name)])
 
 
 def _option_line(option: OptionDoc) -> str:

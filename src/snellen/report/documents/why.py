@@ -1,4 +1,5 @@
-"""What `snellen why` shows: how a difference splits into causes, and differing samples for each."""
+"""What `snellen why` shows: how a difference splits into causes, and differing samples for each; of a
+sequence of runs, which step changed the score; and a run against the published numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from snellen.analysis.causes.differing_samples import DifferingSample
 from snellen.analysis.causes.factors import Cause
 from snellen.analysis.causes.why import CauseContribution, DifferenceSplit, ObservedDifference, open_combinations
+from snellen.analysis.published.explanation import PublishedExplanation, PublishedNumberExplained
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, EmptyLine, Line, Verbatim
 from snellen.report.table import Cell, Column, IntervalEstimate, Table, table_of
+from snellen.stats.paired import holm_of_tested
 
 CAUSE_LABELS: Mapping[Cause, str] = {
     "data": "data",
@@ -265,3 +268,113 @@ def _example_text(example: DifferingSample, names: tuple[str, str]) -> Iterator[
         score_text = "not scored" if score is None else f"{100 * score:.0f}"
         read = f"read as {answer}: " if answer is not None else ""
         yield f"  {name:<{width}}  {score_text:>3}  {read}{reply!r}"
+
+
+Steps = Sequence[DifferenceSplit]
+"""The split of each step from one run to the next."""
+_LEVEL = 0.05
+
+
+def adjusted_p(steps: Steps) -> list[float | None]:
+    """The p of each step, adjusted for the number of steps (Holm); None where it has none."""
+    return holm_of_tested([step.observed.p for step in steps])
+
+
+def steps_document(steps: Steps) -> Document:
+    """Notices, a row for each step, and a sentence; JSON has the split of each step and its
+    adjusted p."""
+    notices = dict.fromkeys(notice for step in steps for notice in step.notices)
+    p_values = adjusted_p(steps)
+    found = [{"p_holm": p, "split": step} for step, p in zip(steps, p_values, strict=True)]
+    blocks: list[Block] = [
+        *(Line(notice, "notice") for notice in notices),
+        _steps_table(steps, p_values),
+        Line(f"to quote: {verdict(steps)}", is_unbroken=True),
+    ]
+    return Document(blocks, {"steps": found})
+
+
+def _steps_table(steps: Steps, p_values: Sequence[float | None]) -> Table:
+    """A row for each step: the difference, its test, and its causes by their size."""
+
+    def causes(step: DifferenceSplit) -> str:
+        shares = sorted(step.shares, key=lambda share: -abs(share.points))
+        return "; ".join(f"{causes_text(share.causes)} {fmt.difference_text(share.points)}" for share in shares)
+
+    return table_of(
+        f"{steps[0].benchmark}: {len(steps)} steps",
+        zip(steps, p_values, strict=True),
+        [
+            (Column("step", "name"), lambda row: f"{row[0].first} to {row[0].second}"),
+            (Column("causes"), lambda row: causes(row[0]) or fmt.NONE),
+            (Column("points", "signed"), lambda row: row[0].observed.difference),
+            (Column("95 % interval", "signed"), lambda row: row[0].observed.interval),
+            (Column("p", "p"), lambda row: row[1]),
+            (Column("samples", "count", is_optional=True), lambda row: row[0].observed.aligned),
+        ],
+    )
+
+
+def verdict(steps: Steps) -> str:
+    """Which steps changed the score, in a sentence to be quoted."""
+    found = [
+        f"{step.first} to {step.second} ({fmt.difference_text(step.observed.difference)} points, p {fmt.p_clause(p)})"
+        for step, p in zip(steps, adjusted_p(steps), strict=True)
+        if p is not None and p < _LEVEL
+    ]
+    n = fmt.count_text(min(step.observed.aligned for step in steps))
+    tests = " and ".join(dict.fromkeys(step.observed.test for step in steps))
+    which = f": {'; '.join(found)}" if found else ""
+    return (
+        f"On {steps[0].benchmark}, {len(found)} of the {len(steps)} steps from {steps[0].first} to "
+        f"{steps[-1].second} changed the score at {_LEVEL:g} ({tests}, adjusted by Holm; "
+        f"n = {n} or more questions a step){which}."
+    )
+
+
+def published_document(explanation: PublishedExplanation) -> Document:
+    """Each published number with the settings that differ from its own, then what is known of how
+    the makers ask the model."""
+    blocks: list[Block] = [Line(f"{explanation.model} on {explanation.benchmark}", "heading")]
+    for number in explanation.numbers:
+        blocks += [EmptyLine(), *_number_blocks(number)]
+    blocks.append(EmptyLine())
+    if explanation.setup:
+        source = f"{explanation.setup} ({explanation.setup_source})"
+        blocks.append(Line(f"set-up of the makers: {source}"))
+    else:
+        blocks.append(Line("how the makers ask this model is not known"))
+    if explanation.setup_note:
+        blocks.append(Line(f"not applied of it: {explanation.setup_note}"))
+    blocks += [Line(f"also: {sentence}") for sentence in explanation.deviations]
+    return Document(blocks, explanation, _published_records(explanation))
+
+
+def _number_blocks(number: PublishedNumberExplained) -> list[Block]:
+    blocks: list[Block] = [Line(number.sentence), Line(f"{number.difference:+.1f}; {number.url}", is_unbroken=True)]
+    if number.note:
+        blocks.append(Line(number.note))
+    if not number.settings:
+        return [*blocks, Line("no setting is known to differ")]
+    columns = [Column(name) for name in ("setting", "there", "here", "known by")]
+    rows = [(one.setting, one.published, one.own, one.basis) for one in number.settings]
+    return [*blocks, Table("", columns, rows)]
+
+
+def _published_records(explanation: PublishedExplanation) -> Table:
+    def settings(number: PublishedNumberExplained) -> str:
+        return "; ".join(f"{one.setting}: {one.published} there, {one.own} here" for one in number.settings)
+
+    return table_of(
+        "",
+        explanation.numbers,
+        [
+            (Column("model"), lambda number: explanation.model),
+            (Column("benchmark"), lambda number: explanation.benchmark),
+            (Column("published", "points"), lambda number: number.published),
+            (Column("own", "points"), lambda number: number.own),
+            (Column("difference", "signed"), lambda number: number.difference),
+            (Column("url"), lambda number: number.url),
+            (Column("settings that differ"), settings),
+        ],
+    )

@@ -7,8 +7,15 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from snellen.analysis.findings.choices import FIRST_PASS, Choices, Refusals, choices, first_passes, has_first_pass_alone
-from snellen.analysis.parsing.parsing_steps import step_rates
+from snellen.analysis.findings.choices import (
+    FIRST_PASS,
+    Choices,
+    Refusals,
+    choices,
+    first_passes,
+    has_first_pass_alone,
+    step_rates,
+)
 from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS

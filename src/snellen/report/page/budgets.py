@@ -7,7 +7,7 @@ from typing import NamedTuple
 from snellen.analysis.findings.reply_budgets import BudgetPoint, budget_curve, token_counts, usual_budgets
 from snellen.core.run import Report
 from snellen.core.summary import Metric
-from snellen.report.page.scales import Scale, metric_scale
+from snellen.report.ticks import Scale, metric_scale
 from snellen.store.runs import RunFolder
 
 
@@ -33,8 +33,6 @@ def budget_table(run: RunFolder, report: Report) -> BudgetTable | None:
     budgets = usual_budgets(counts.draws, config.longest_reply)
     early = config.parameters.get("circular") == "early"
     points = budget_curve(counts.draws, budgets, stops_early=early)
-    return BudgetTable(tuple((point, _metric(point)) for point in points))
-
-
-def _metric(point: BudgetPoint) -> Metric:
-    return Metric(f"{point.budget} tokens", point.score, point.samples, point.score_interval)
+    return BudgetTable(
+        tuple((one, Metric(f"{one.budget} tokens", one.score, one.samples, one.score_interval)) for one in points)
+    )

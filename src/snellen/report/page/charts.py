@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from snellen.core.summary import Metric
-    from snellen.report.page.scales import Scale
     from snellen.report.page.views import BarSegment, BaselineMark
+    from snellen.report.ticks import Scale
 
 
 def axis(scale: Scale) -> Markup:

@@ -13,7 +13,7 @@ from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.documents.result_tables import baselines
 from snellen.report.page.samples import Result
-from snellen.report.page.scales import Scale, metric_scale
+from snellen.report.ticks import Scale, metric_scale
 from snellen.scoring.accuracy import SAME_LETTER
 from snellen.store.runs import RunFolder
 

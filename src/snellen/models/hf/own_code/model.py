@@ -26,7 +26,7 @@ from snellen.models.hf.routing import own_code_fails
 from snellen.models.image_cache import ImageCache
 from snellen.models.image_policy import first_image
 from snellen.models.naming.routes import config_type
-from snellen.models.reasoning import without_thoughts
+from snellen.models.reasoning import end_before, without_thoughts
 from snellen.models.split_batch import MODEL_ERRORS, Unsupported, split_and_retry
 
 _LOAD_ERRORS = (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError)
@@ -123,11 +123,9 @@ class OwnCodeModel(ModelDefaults):
 def _as_generated(reply: str, tokens: int, stop: Sequence[str], longest: int) -> Generated:
     """A reply of the checkpoint's code, cut at the stop strings. It ended by its length if it has
     as many tokens as were allowed."""
-    reason: StopReason = "length" if tokens >= longest else "stop"
-    cuts = [index for text in stop if (index := reply.find(text)) >= 0]
-    if cuts:
-        reply, reason = reply[: min(cuts)], "stop"
-    return Generated(reply.strip(), reason, usage=Usage(completion_tokens=tokens))
+    text = end_before(reply, stop)
+    reason: StopReason = "length" if tokens >= longest and text == reply else "stop"
+    return Generated(text.strip(), reason, usage=Usage(completion_tokens=tokens))
 
 
 def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) -> OwnCode:

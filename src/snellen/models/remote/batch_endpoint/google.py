@@ -76,7 +76,9 @@ class GoogleBatches:
                 if dict_or_empty(batch.get("metadata")).get("displayName") == name:
                     return [place_of(batch, "name")]
             token = reply.get("nextPageToken")
-            if not token or not batches or not is_near(_creation_time(batches[-1]), since):
+            if not token or not batches:
+                break
+            if not is_near(dict_or_empty(batches[-1].get("metadata")).get("createTime"), since):
                 break
             page = f"&pageToken={token}"
         return []
@@ -115,10 +117,6 @@ def _output(batch: Reply) -> Reply:
     """Where the results are: the operation has them in its response, the batch in its metadata."""
     response, metadata = dict_or_empty(batch.get("response")), dict_or_empty(batch.get("metadata"))
     return response or dict_or_empty(metadata.get("output"))
-
-
-def _creation_time(batch: Reply) -> object:
-    return dict_or_empty(batch.get("metadata")).get("createTime")
 
 
 def _line(key: object, line: Reply) -> BatchLine:
