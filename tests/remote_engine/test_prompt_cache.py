@@ -93,26 +93,25 @@ def document(number: int) -> str:
     )
 
 
-def documents(folder: Path) -> Path:
-    """Each document is asked about again only after all others were."""
+def documents(folder: Path, count: int = DOCUMENTS) -> Path:
+    """Questions about so many documents, each asked about again only after all others were."""
     folder.mkdir(exist_ok=True)
     rows = [
-        f"{question * DOCUMENTS + number}\t{document(number)} Is sentence {question} true?\tone\ttwo\tA"
-        for question in range(QUESTIONS)
-        for number in range(DOCUMENTS)
+        f"{index}\t{document(index % count)} Is sentence {index // count} true?\tone\ttwo\tA"
+        for index in range(DOCUMENTS * QUESTIONS if count > 1 else 24)
     ]
     path = folder / "documents.tsv"
     path.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
     return path
 
 
-def asked(server: StandIn, folder: Path, price: Price, **changes: Any) -> RunFolder:
-    """A run over the documents, 8 requests at a time."""
+def asked(server: StandIn, folder: Path, price: Price, count: int = DOCUMENTS, **changes: Any) -> RunFolder:
+    """A run over so many documents, 8 requests at a time."""
     name = f"{server.url}#tiny"
     run_plan = RunPlan(
         model=open_model(f"{name}:concurrency=8"),
         model_name=name,
-        benchmark=resolve_benchmark(str(documents(folder)), Variant(), {}),
+        benchmark=resolve_benchmark(str(documents(folder, count)), Variant(), {}),
         out=folder / "out",
         limits=RequestLimits(retries=QUICK),
         prices={"model": price},
@@ -154,6 +153,17 @@ def test_a_run_has_as_much_cached_as_its_plan_says(
 
     in_order = asked(server, tmp_path / "in order", LISTED)
     assert cached_share(in_order) < 0.5 * expected
+
+
+def test_a_beginning_that_all_share_is_paid_for_once(
+    server: StandIn, provider: CachingProvider, tmp_path: Path
+) -> None:
+    at_once = asked(server, tmp_path / "at once", LISTED, 1).info.spent["model"].usage
+    provider.prompts.clear()
+    one_first = asked(server, tmp_path / "one first", CHEAPER, 1).info.spent["model"].usage
+    # Ten steps of 128 tokens: the document has 1,319, and the questions differ behind it.
+    assert one_first.cached_tokens == 23 * 1280
+    assert at_once.cached_tokens < 22 * 1280
 
 
 def test_records_and_requests_are_the_same_in_any_order(
@@ -213,7 +223,7 @@ class Sender:
         self.replies: dict[str, asyncio.Future[Output]] = {}
 
     async def __call__(self, asked: Request) -> Output:
-        name = asked.ref.sample  # type: ignore[union-attr]
+        name = asked.ref.sample
         self.sent.append(name)
         self.replies[name] = asyncio.get_running_loop().create_future()
         return await self.replies[name]
@@ -323,8 +333,11 @@ def test_a_plan_without_a_key_knows_the_cache_of_the_provider(tmp_path: Path, mo
 
 def test_nothing_is_imported_where_cached_tokens_cost_the_same() -> None:
     code = (
-        "import sys; from snellen.models.naming.registry import open_model; from snellen.core.price import Price\n"
-        "from snellen.engine.loop.request_broker import ModelClient; from snellen.store.responses import ResponseStore\n"
+        "import sys\n"
+        "from snellen.core.price import Price\n"
+        "from snellen.engine.loop.request_broker import ModelClient\n"
+        "from snellen.models.naming.registry import open_model\n"
+        "from snellen.store.responses import ResponseStore\n"
         "model = open_model('http://127.0.0.1:9/v1#tiny')\n"
         "for price in (None, Price(2.0, 10.0), Price(2.0, 10.0, cached=0.5)):\n"
         "    ModelClient(model, ResponseStore(None), price=price)\n"

@@ -107,7 +107,6 @@ class PromptCache(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Cached tokens are counted in steps of so many."""
     source: str = ""
     read: str = ""
-    """Day on which the source was read, ISO 8601."""
 
 
 class ModelDefaults:

@@ -1,9 +1,9 @@
 """Prefixes of prompts that a provider bills at a lower price once it has them cached.
 
-A provider caches the prefix of a prompt when it answers it, and not before: of requests that are
-sent at once, each pays for the prefix that they share. So the first is sent alone, and the others
-wait for its reply (`PrefixGate`); and samples about the same media stand next to each other
-(`group_samples`), as a cached prefix is kept for minutes.
+A prefix is cached once the provider has answered: of requests that are sent at once, each pays for
+what they share. So the first is sent alone, and the others wait for its reply (`PrefixGate`); and
+samples about the same media are asked one after the other (`group_samples`), as a prefix is kept
+for minutes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import asyncio
 import hashlib
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from typing import NamedTuple
 
 from snellen.core.model import PromptCache, abilities
@@ -25,7 +26,7 @@ CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1000
 """Tokens that an image counts as where nothing better is known."""
 _CHUNK = 128
-"""Characters of text after which a prefix may end."""
+"""Characters after which a prefix may end."""
 _WINDOW = 4_000
 """Samples that are read ahead to find those about the same media."""
 _SECONDS_KEPT = 300.0
@@ -47,12 +48,10 @@ def cache_of(model: object, price: Price | None) -> PromptCache | None:
 
 
 class Prefix(NamedTuple):
-    """The beginning of a prompt."""
+    """The beginning of a prompt: about how long it is, and the hash of its texts and media."""
 
     tokens: float
-    """How long it is, about."""
     key: bytes
-    """Hash of its messages, texts and media."""
 
 
 def prefixes_of(request: Request, cache: PromptCache, image_tokens: Callable[[Media], float]) -> list[Prefix]:
@@ -101,57 +100,41 @@ class PrefixGate:
     def __init__(self, send: Callable[[Request], Awaitable[Output]], cache: PromptCache) -> None:
         self._forward, self._cache = send, cache
         self._pending: dict[bytes, asyncio.Event] = {}
-        """What is in flight as the first with a prefix; set when its reply is there, or will not come."""
+        """Of the request in flight that is the first with a prefix; set when it has ended."""
         self._cached: dict[bytes, float] = {}
         """When a prefix was used last, by the clock of the event loop; the oldest first."""
 
     async def send(self, request: Request) -> Output:
         """Send a request, after the reply to the first one with its beginning."""
         prefixes = prefixes_of(request, self._cache, lambda part: IMAGE_TOKENS)
-        if not prefixes:
-            return await self._forward(request)
         for _ in range(_MOST_WAITS):
-            first = self._first_in_flight(prefixes)
-            if first is None:
-                break
-            try:
-                await asyncio.wait_for(first.wait(), _LONGEST_WAIT)
-            except TimeoutError:
-                break
-        return await self._send_first(request, [prefix.key for prefix in prefixes])
-
-    async def _send_first(self, request: Request, keys: list[bytes]) -> Output:
-        """Send a request; those that begin with prefixes that are new wait for it."""
-        ended = asyncio.Event()
+            if (first := self._first_in_flight(prefixes)) is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(first.wait(), _LONGEST_WAIT)
+        ended, keys = asyncio.Event(), [prefix.key for prefix in prefixes]
         fresh = [key for key in keys if key not in self._pending and not self._is_cached(key)]
         self._pending.update(dict.fromkeys(fresh, ended))
-        is_answered = False
         try:
             output = await self._forward(request)
-            is_answered = not isinstance(output, Failure)
+            if not isinstance(output, Failure):
+                self._note_cached(keys)
             return output
         finally:
             for key in fresh:
                 del self._pending[key]
-            if is_answered:
-                self._note_cached(keys)
             ended.set()
 
     def _first_in_flight(self, prefixes: list[Prefix]) -> asyncio.Event | None:
-        """The request in flight from which so much more of the prompt will be cached than is now
-        that it is worth to wait for; None if there is none."""
-        longest: Prefix | None = None
+        """The end of the request in flight with the longest common beginning; None if there is none, or
+        if little more is common than is cached already: texts often share some words behind that."""
+        known = max((prefix.tokens for prefix in prefixes if self._is_cached(prefix.key)), default=0.0)
         for prefix in reversed(prefixes):
             if prefix.key in self._pending:
-                longest = longest or prefix
-            elif self._is_cached(prefix.key):
-                is_worth = longest is not None and longest.tokens - prefix.tokens >= self._cache.step
-                return self._pending[longest.key] if longest is not None and is_worth else None
-        return None if longest is None else self._pending[longest.key]
+                return self._pending[prefix.key] if prefix.tokens - known >= self._cache.tokens / 8 else None
+        return None
 
     def _is_cached(self, key: bytes) -> bool:
-        used = self._cached.get(key)
-        return used is not None and asyncio.get_running_loop().time() - used < _SECONDS_KEPT
+        return asyncio.get_running_loop().time() - self._cached.get(key, float("-inf")) < _SECONDS_KEPT
 
     def _note_cached(self, keys: list[bytes]) -> None:
         now = asyncio.get_running_loop().time()
@@ -168,17 +151,20 @@ def group_samples(samples: Iterator[Sample], width: int) -> Iterator[Sample]:
     The first of a group comes `width` samples before the others: so many requests may be in flight
     while it is answered.
     """
-    while window := list(islice(samples, _WINDOW)):
-        groups: dict[str, list[Sample]] = defaultdict(list)
-        for sample in window:
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    waiting: deque[Sample] = deque()
+    for head in samples:
+        for sample in chain([head], islice(samples, _WINDOW - 1)):
             groups[_beginning(sample)].append(sample)
-        waiting: deque[Sample] = deque()
-        for first, *others in groups.values():
+        while groups:
+            # Popped, so that no frames are kept of a sample that was asked.
+            first, *others = groups.pop(next(iter(groups)))
             while len(waiting) > width:
                 yield waiting.popleft()
             yield first
             waiting += others
-        yield from waiting
+        while waiting:
+            yield waiting.popleft()
 
 
 def _beginning(sample: Sample) -> str:

@@ -275,7 +275,7 @@ class RunState:
 
     def samples(self, table: DataTable, selected: set[str], pending: set[str]) -> Iterator[Sample]:
         """Iterate over the pending samples: in the order of the data, or of those that begin
-        alike (`_grouped`); or, with a stop rule, in its random order until the rule is met."""
+        alike (`_group_alike`); or, with a stop rule, in its random order until the rule is met."""
         plan, rule = self.plan, self.plan.stop_rule
         samples = self._with_positions(plan.benchmark.samples(table), pending if rule is None else selected)
         if rule is None:
@@ -283,8 +283,8 @@ class RunState:
                 self._probe = open_probe(plan, plan.benchmark.samples(table), pending, self._earlier_records())
                 if self._probe is not None:
                     again = partial(plan.benchmark.samples, table)
-                    return self._probe.first(lambda: self._grouped(self._with_positions(again(), pending)))
-            return self._grouped(samples)
+                    return self._probe.first(lambda: self._group_alike(self._with_positions(again(), pending)))
+            return self._group_alike(samples)
         selected_samples = list(samples)
         self.stop_monitor = rule.start_monitor(selected_samples, plan.seed, plan.failures, plan.benchmark)
         # What earlier starts finished may be enough already.
@@ -298,16 +298,14 @@ class RunState:
         # The order of the rule must not change: its first samples are the probe.
         return order if self._probe is None else self._probe.in_order(order)
 
-    def _grouped(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+    def _group_alike(self, samples: Iterator[Sample]) -> Iterator[Sample]:
         """The samples; where cached tokens cost less, those that begin alike next to each other."""
-        plan = self.plan
-        price = plan.prices.get(MAIN)
+        model, price = self.plan.model, self.plan.prices.get(MAIN)
         if price is None or price.cached is None:
             return samples
         from snellen.engine.limits.shared_prefix import cache_of, group_samples
 
-        is_cached = cache_of(plan.model, price) is not None
-        return group_samples(samples, abilities(plan.model).concurrency) if is_cached else samples
+        return group_samples(samples, abilities(model).concurrency) if cache_of(model, price) else samples
 
     def _earlier_records(self) -> Iterator[Record]:
         """Complete records of the samples that earlier starts finished."""
