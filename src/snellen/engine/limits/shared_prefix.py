@@ -1,9 +1,8 @@
 """Prefixes of prompts that a provider bills at a lower price once it has them cached.
 
-A prefix is cached once the provider has answered: of requests that are sent at once, each pays for
-what they share. So the first is sent alone, and the others wait for its reply (`PrefixGate`); and
-samples about the same media are asked one after the other (`group_samples`), as a prefix is kept
-for minutes.
+A prefix is cached once the provider has answered, and kept for minutes: of requests that are sent at
+once, each pays for what they share. So the first is sent alone, and the others wait for its reply
+(`PrefixGate`); and samples about the same media are asked one after the other (`group_samples`).
 """
 
 from __future__ import annotations
@@ -146,11 +145,8 @@ class PrefixGate:
 
 
 def group_samples(samples: Iterator[Sample], width: int) -> Iterator[Sample]:
-    """Samples with those that begin alike next to each other, otherwise in their order.
-
-    The first of a group comes `width` samples before the others: so many requests may be in flight
-    while it is answered.
-    """
+    """Samples with those that begin alike next to each other, otherwise in their order; the first of a
+    group `width` samples before the others, as so many requests are in flight while it is answered."""
     groups: dict[str, list[Sample]] = defaultdict(list)
     waiting: deque[Sample] = deque()
     for head in samples:

@@ -18,7 +18,7 @@ from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, 
 from snellen.core.sample import Sample
 from snellen.engine.forecast.probe_samples import sample_size
 from snellen.engine.forecast.sample_costs import RoleCost, SampleCost
-from snellen.engine.limits.shared_prefix import PrefixForecast, cache_of
+from snellen.engine.limits.shared_prefix import CHARACTERS_PER_TOKEN, PrefixForecast, cache_of
 from snellen.engine.loop.plan import RunPlan, build_flow
 from snellen.engine.loop.request_broker import MAIN, ModelClient
 from snellen.models.naming.image_tokens import ImageTokenRule
@@ -35,6 +35,10 @@ class RequestSize(NamedTuple):
     image_tokens: float
     cached_tokens: float = 0.0
     """Tokens that the provider will have cached, at a lower price."""
+
+    @property
+    def tokens(self) -> float:
+        return self.characters / CHARACTERS_PER_TOKEN + self.image_tokens
 
 
 @dataclass(slots=True)

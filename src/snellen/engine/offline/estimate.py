@@ -23,7 +23,7 @@ from snellen.engine.limits.shared_prefix import CHARACTERS_PER_TOKEN
 from snellen.engine.loop.plan import RunPlan, select_ids
 from snellen.engine.loop.probe import capacity_of
 from snellen.engine.loop.request_broker import MAIN
-from snellen.engine.offline.dry_run import DryRun, DryRunCounts, RequestSize
+from snellen.engine.offline.dry_run import DryRun, DryRunCounts
 from snellen.models.naming.image_tokens import ImageTokenRule
 from snellen.scoring.accuracy import cluster_samples
 from snellen.store.responses import ResponseStore
@@ -350,10 +350,7 @@ def _tokens_of_others(counts: DryRunCounts, assumptions: Assumptions, projected:
             if role != MAIN
         }
     return {
-        role: Usage(
-            round(sum(size.characters / CHARACTERS_PER_TOKEN + size.image_tokens for size in sizes)),
-            len(sizes) * assumptions.reply_tokens,
-        )
+        role: Usage(round(sum(size.tokens for size in sizes)), len(sizes) * assumptions.reply_tokens)
         for role, sizes in counts.other_sizes.items()
     }
 
@@ -373,7 +370,7 @@ def _estimate_tokens(
         prompt = sum(usage.prompt_tokens for usage in usages) / len(usages)
         reply = sum(usage.completion_tokens for usage in usages) / len(usages)
         return _TokenEstimate(expected * prompt, expected * reply, f"from {len(usages)} stored replies")
-    prompt = _prompt_tokens(weights)
+    prompt = sum(weight * size.tokens for weight, size in weights)
     basis = (
         f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}"
         f"{assumptions.reply_tokens} tokens a reply (assumed)"
@@ -385,12 +382,7 @@ def _cached_share(counts: DryRunCounts, pass_rate: float) -> float:
     """Share of the tokens of the expected prompts that the provider will have cached."""
     weights = [(pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes]
     cached = sum(weight * size.cached_tokens for weight, size in weights)
-    return cached / _prompt_tokens(weights) if cached else 0.0
-
-
-def _prompt_tokens(weights: Iterable[tuple[float, RequestSize]]) -> float:
-    """Tokens of requests, each of which is sent with this probability, by their texts and images."""
-    return sum(weight * (size.characters / CHARACTERS_PER_TOKEN + size.image_tokens) for weight, size in weights)
+    return cached / sum(weight * size.tokens for weight, size in weights) if cached else 0.0
 
 
 def cluster_sizes(plan: RunPlan) -> list[int]:
