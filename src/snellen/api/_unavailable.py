@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from snellen.core.errors import ModelError
-from snellen.core.model import BatchTerms, Capabilities, Identity, ModelDefaults
+from snellen.core.model import BatchTerms, Capabilities, Identity, ModelDefaults, PromptCache
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.models.naming.catalog import facts_of
@@ -32,6 +32,12 @@ class UnavailableModel(ModelDefaults):
         profile = profiles().get(parts.provider)
         is_batched = parts.options.get("batch") == "yes" and profile is not None and profile.batch is not None
         return profile.batch.terms() if is_batched and profile and profile.batch else None
+
+    @property
+    def prompt_cache(self) -> PromptCache | None:  # type: ignore[override]
+        """How its provider caches prompts."""
+        profile = profiles().get(split_spec(self.name).provider)
+        return profile.prompt_cache if profile is not None else None
 
     @property
     def capabilities(self) -> Capabilities:

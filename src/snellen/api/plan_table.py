@@ -9,6 +9,8 @@ from msgspec import Struct
 from snellen.analysis.comparison.planned_study import StudyPlan
 from snellen.api.offline import MissingRequirement
 from snellen.api.planned_studies import PlanLine
+from snellen.core.output import Usage
+from snellen.core.price import cost
 from snellen.report import format as fmt
 from snellen.report.console import printed_text
 from snellen.report.document import Block, Document, EmptyLine, Line
@@ -159,9 +161,15 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
         amount = line.role_dollars.get(role)
         paid = "" if amount is None else f", {amount:.2f} $"
         yield f"up to {count} requests to the {role} besides{paid}"
+    price = line.price
+    if estimate.cached_tokens and price is not None:
+        count = round(estimate.cached_tokens)
+        saved = cost(Usage(count), price) - cost(Usage(count, cached_tokens=count), price)
+        share = estimate.cached_tokens / estimate.prompt_tokens
+        yield f"about {share:.0%} of the tokens of prompts come from the provider's cache, for {saved:.2f} $ less"
     if estimate.waves:
         follow = "" if estimate.waves == 1 else f", up to {estimate.waves} of them one after the other"
         yield f"asked in batches, each answered within {line.batch_hours} h{follow}"
-    if line.price is not None and line.price.source:
-        date_text = f", read {line.price.date}" if line.price.date else ""
-        yield f"price from {line.price.source}{date_text}"
+    if price is not None and price.source:
+        date_text = f", read {price.date}" if price.date else ""
+        yield f"price from {price.source}{date_text}"

@@ -224,7 +224,8 @@ class _LineEstimator(NamedTuple):
             role: cost(usage, run.prices[role]) if role in run.prices else None
             for role, usage in expected.tokens_of_others.items()
         }
-        tokens = Usage(round(expected.prompt_tokens), round(expected.completion_tokens))
+        prompt, reply, cached = expected.prompt_tokens, expected.completion_tokens, expected.cached_tokens
+        tokens = Usage(round(prompt), round(reply), cached_tokens=round(cached))
         paid = [amount for amount in role_dollars.values() if amount is not None]
         if price is not None:
             paid.append(cost(tokens, price))

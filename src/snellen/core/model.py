@@ -98,6 +98,17 @@ class BatchTerms(NamedTuple):
     """Where the price was found, and when."""
 
 
+class PromptCache(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a provider caches the beginnings of prompts, without being asked to."""
+
+    tokens: int
+    """Fewest tokens of a beginning that is cached."""
+    step: int = 1
+    """Cached tokens are counted in steps of so many."""
+    source: str = ""
+    read: str = ""
+
+
 class ModelDefaults:
     """Base of models: every optional ability with its default.
 
@@ -123,6 +134,8 @@ class ModelDefaults:
     max_new_tokens: int | None = None
     """Maximal tokens of a reply, in place of the benchmark's, for models that reason before they
     answer. None leaves it to the benchmark."""
+    prompt_cache: PromptCache | None = None
+    """How its provider caches prompts; None if it does not, or how is not known."""
     route_remark: str = ""
     """What answers in place of what was named, said when a run begins: a converted twin of the
     checkpoint, or its own code."""

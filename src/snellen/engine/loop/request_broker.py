@@ -100,6 +100,11 @@ class ModelClient:
             window = window or ConcurrencyWindow(model.concurrency)
             retrying = RetryingClient(model, window, limits.retries, self.usage, self._abort_signal)
             self._send: Send = retrying.send
+            if price is not None and price.cached is not None and model.prompt_cache is not None:
+                from snellen.engine.limits.shared_prefix import PrefixGate, cache_of
+
+                cache = cache_of(model, price)
+                self._send = self._send if cache is None else PrefixGate(self._send, cache).send
         else:
             self._send = self._build_send(model)
 

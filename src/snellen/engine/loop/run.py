@@ -274,8 +274,8 @@ class RunState:
         plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
 
     def samples(self, table: DataTable, selected: set[str], pending: set[str]) -> Iterator[Sample]:
-        """Iterate over the pending samples: in the order of the data; or, with a stop rule, in its
-        random order until the rule is met."""
+        """Iterate over the pending samples: in the order of the data, or of those that begin
+        alike (`_group_alike`); or, with a stop rule, in its random order until the rule is met."""
         plan, rule = self.plan, self.plan.stop_rule
         samples = self._with_positions(plan.benchmark.samples(table), pending if rule is None else selected)
         if rule is None:
@@ -283,8 +283,8 @@ class RunState:
                 self._probe = open_probe(plan, plan.benchmark.samples(table), pending, self._earlier_records())
                 if self._probe is not None:
                     again = partial(plan.benchmark.samples, table)
-                    samples = self._probe.first(lambda: self._with_positions(again(), pending))
-            return samples
+                    return self._probe.first(lambda: self._group_alike(self._with_positions(again(), pending)))
+            return self._group_alike(samples)
         selected_samples = list(samples)
         self.stop_monitor = rule.start_monitor(selected_samples, plan.seed, plan.failures, plan.benchmark)
         # What earlier starts finished may be enough already.
@@ -297,6 +297,15 @@ class RunState:
         self._probe = open_probe(plan, selected_samples, pending, earlier, self.stop_monitor)
         # The order of the rule must not change: its first samples are the probe.
         return order if self._probe is None else self._probe.in_order(order)
+
+    def _group_alike(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """The samples; where cached tokens cost less, those that begin alike next to each other."""
+        model, price = self.plan.model, self.plan.prices.get(MAIN)
+        if price is None or price.cached is None:
+            return samples
+        from snellen.engine.limits.shared_prefix import cache_of, group_samples
+
+        return group_samples(samples, abilities(model).concurrency) if cache_of(model, price) else samples
 
     def _earlier_records(self) -> Iterator[Record]:
         """Complete records of the samples that earlier starts finished."""

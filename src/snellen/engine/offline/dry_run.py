@@ -18,6 +18,7 @@ from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, 
 from snellen.core.sample import Sample
 from snellen.engine.forecast.probe_samples import sample_size
 from snellen.engine.forecast.sample_costs import RoleCost, SampleCost
+from snellen.engine.limits.shared_prefix import CHARACTERS_PER_TOKEN, PrefixForecast, cache_of
 from snellen.engine.loop.plan import RunPlan, build_flow
 from snellen.engine.loop.request_broker import MAIN, ModelClient
 from snellen.models.naming.image_tokens import ImageTokenRule
@@ -32,6 +33,12 @@ class RequestSize(NamedTuple):
 
     characters: int
     image_tokens: float
+    cached_tokens: float = 0.0
+    """Tokens that the provider will have cached, at a lower price."""
+
+    @property
+    def tokens(self) -> float:
+        return self.characters / CHARACTERS_PER_TOKEN + self.image_tokens
 
 
 @dataclass(slots=True)
@@ -104,6 +111,8 @@ class DryRun:
         }
         self._batched = {role for role, model in models.items() if abilities(model).batch_terms is not None}
         self._tokens_by_image: dict[str, int] = {}
+        cache = cache_of(plan.model, plan.prices.get(MAIN))
+        self._prefixes = None if cache is None else PrefixForecast(cache, self._image_tokens)
 
     def close(self) -> None:
         for client in self._clients.values():
@@ -175,7 +184,10 @@ class DryRun:
             self.counts.equal += 1
             return 0
         self.counts.digests.add(digest)
-        self.counts.pending[before].append(self._request_size(request))
+        size = self._request_size(request)
+        if self._prefixes is not None and not isinstance(request, Rank):
+            size = size._replace(cached_tokens=self._prefixes.cached_tokens(request))
+        self.counts.pending[before].append(size)
         return 1
 
     def _count_record(self, record: Record, is_stored: Sequence[bool]) -> None:

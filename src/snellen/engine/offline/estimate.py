@@ -19,6 +19,7 @@ from snellen.engine.anytime.sample_order import SampleLinks, SampleUnit
 from snellen.engine.forecast.projection import Forecast, forecast, with_range
 from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.forecast.wall_time import Capacity
+from snellen.engine.limits.shared_prefix import CHARACTERS_PER_TOKEN
 from snellen.engine.loop.plan import RunPlan, select_ids
 from snellen.engine.loop.probe import capacity_of
 from snellen.engine.loop.request_broker import MAIN
@@ -27,7 +28,6 @@ from snellen.models.naming.image_tokens import ImageTokenRule
 from snellen.scoring.accuracy import cluster_samples
 from snellen.store.responses import ResponseStore
 
-CHARACTERS_PER_TOKEN = 4
 MIN_REPLIES = 30
 """Stored replies that an average requires at least."""
 _QUESTION_TOKENS = 100
@@ -71,6 +71,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
     tokens_of_others: dict[str, Usage] = {}
     """Tokens of these requests, by role: expected ones with a forecast, else at most."""
     prompt_tokens: float
+    cached_tokens: float = 0.0
+    """Those of `prompt_tokens` that the provider will have cached, at a lower price."""
     completion_tokens: float
     seconds: float | None
     """Seconds of the model's work, divided by the number of concurrent requests."""
@@ -293,6 +295,7 @@ def _build_estimate(
         asked_of_others=dict(counts.other_roles),
         tokens_of_others=_tokens_of_others(counts, assumptions, projected),
         prompt_tokens=tokens.prompt,
+        cached_tokens=tokens.prompt * _cached_share(counts, pass_rate),
         completion_tokens=tokens.completion,
         seconds=None if counts.waves else seconds if max_requests else 0.0,
         waves=counts.waves,
@@ -347,10 +350,7 @@ def _tokens_of_others(counts: DryRunCounts, assumptions: Assumptions, projected:
             if role != MAIN
         }
     return {
-        role: Usage(
-            round(sum(size.characters / CHARACTERS_PER_TOKEN + size.image_tokens for size in sizes)),
-            len(sizes) * assumptions.reply_tokens,
-        )
+        role: Usage(round(sum(size.tokens for size in sizes)), len(sizes) * assumptions.reply_tokens)
         for role, sizes in counts.other_sizes.items()
     }
 
@@ -370,12 +370,19 @@ def _estimate_tokens(
         prompt = sum(usage.prompt_tokens for usage in usages) / len(usages)
         reply = sum(usage.completion_tokens for usage in usages) / len(usages)
         return _TokenEstimate(expected * prompt, expected * reply, f"from {len(usages)} stored replies")
-    prompt = sum(weight * (size.characters / CHARACTERS_PER_TOKEN + size.image_tokens) for weight, size in weights)
+    prompt = sum(weight * size.tokens for weight, size in weights)
     basis = (
         f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}"
         f"{assumptions.reply_tokens} tokens a reply (assumed)"
     )
     return _TokenEstimate(prompt, expected * assumptions.reply_tokens, basis)
+
+
+def _cached_share(counts: DryRunCounts, pass_rate: float) -> float:
+    """Share of the tokens of the expected prompts that the provider will have cached."""
+    weights = [(pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes]
+    cached = sum(weight * size.cached_tokens for weight, size in weights)
+    return cached / sum(weight * size.tokens for weight, size in weights) if cached else 0.0
 
 
 def cluster_sizes(plan: RunPlan) -> list[int]:

@@ -60,6 +60,7 @@ class ServerModel(RemoteModel):
         self.concurrency = config.setup.concurrency
         self.max_new_tokens = config.setup.max_new_tokens
         self.first_timeout = config.setup.first_timeout
+        self.prompt_cache = config.profile.prompt_cache
         self.config = config
         self.client = client
         self._dialect = dialect

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from snellen.core.model import BatchTerms
+from snellen.core.model import BatchTerms, PromptCache
 
 DialectName = Literal["chat", "anthropic", "google", "converse"]
 PROTOCOLS: dict[DialectName, str] = {
@@ -127,6 +127,8 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")
     """Media types of images that are sent unchanged; others are converted to PNG."""
     concurrency: int = 32
+    prompt_cache: PromptCache | None = None
+    """How it caches prompts by itself; None if it does not, or how is not known here."""
     batch: BatchProfile | None = None
     """Its endpoint for batches; None if it has none, or none that is known here."""
 
