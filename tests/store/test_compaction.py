@@ -269,3 +269,12 @@ def test_a_merge_that_was_killed_copies_the_rest(path: Path, tmp_path: Path) -> 
     before = len(rows(path))
     assert merge_stores([source], path) == COUNT + 2_500 - before
     assert [row[0] for row in rows(path)] == sorted(key(at) for at in range(COUNT + 2_500))
+
+
+def test_a_folder_stands_for_the_store_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "results").mkdir()
+    assert main(["doctor", str(tmp_path / "results")]) == 2
+    assert "is a folder without a store.sqlite; name a store" in capsys.readouterr().err
+    connect(tmp_path / "results" / "store.sqlite").close()
+    assert main(["doctor", str(tmp_path / "results")]) == 0
+    assert "0 sound replies" in capsys.readouterr().out

@@ -41,7 +41,7 @@ class HealthCheck(NamedTuple):
 class Options(OutputOptions):
     """What `snellen doctor` takes."""
 
-    store: str | None = argument("STORE", "check this store.sqlite, row by row", "?")
+    store: str | None = argument("STORE", "check this store.sqlite, or the one in this folder, row by row", "?")
     repair: bool = option(False, "--repair")
     """Copy the intact rows into a new store; the damaged store is kept next to it."""
     compact: bool = option(False, "--compact", "make the store smaller, also while runs use it", is_switch=True)
@@ -54,14 +54,25 @@ def main(options: Options) -> int:
             raise UsageError(f"{flag} a store: name it, e.g. {DEFAULT_STORE}")
     if options.repair and options.compact:
         raise UsageError("--repair and --compact: give one of them; a repaired store is compact")
-    if options.store is not None and options.compact:
-        findings = [compact_store(Path(options.store))]
-    elif options.store is not None:
-        findings = list(examine_store(Path(options.store), repair=options.repair))
-    else:
+    if options.store is None:
         findings = list(examine(Settings.from_environment()))
+    elif options.compact:
+        findings = [compact_store(_store_path(options.store))]
+    else:
+        findings = list(examine_store(_store_path(options.store), repair=options.repair))
     write_document(health_document(findings), options)
     return INCOMPLETE if any(finding.state == "problem" for finding in findings) else COMPLETE
+
+
+def _store_path(text: str) -> Path:
+    """The store that is meant: a folder stands for the store in it. Raises UsageError."""
+    path = Path(text)
+    if not path.is_dir():
+        return path
+    store = path / Path(DEFAULT_STORE).name
+    if not store.exists():
+        raise UsageError(f"{path} is a folder without a {store.name}; name a store, e.g. {DEFAULT_STORE}")
+    return store
 
 
 def health_document(checks: Sequence[HealthCheck]) -> Document:

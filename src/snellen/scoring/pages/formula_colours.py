@@ -131,7 +131,7 @@ def _write(pieces: Sequence[_Piece]) -> Iterator[str]:
 def _words(latex: str, is_older: bool) -> Iterator[_Piece]:
     """The words between blanks; braces, scripts and environments at their beginning have no colour."""
     for word in latex.split(" "):
-        if spelled := _spelled(word, is_older):
+        if spelled := _spell_operator(word, is_older):
             yield from spelled
         elif word in _BLANKS or word in ("", "&", r"\\") or _BARE.match(word):
             yield word
@@ -139,7 +139,7 @@ def _words(latex: str, is_older: bool) -> Iterator[_Piece]:
             yield _Mark(word)
 
 
-def _spelled(name: str, is_older: bool) -> list[_Piece]:
+def _spell_operator(name: str, is_older: bool) -> list[_Piece]:
     """The letters of an operator's name, or three points; empty for what is one character."""
     if is_older and name not in _OLDER_LETTERS:
         return []
@@ -275,7 +275,7 @@ class _FormulaParser:
         if name in _OPTIONAL:
             index = ["[ {", *self._between("[", "]"), "} ]"] if self._peek() == "[" else []
             return [_Mark(name, ""), *index, "{", *self._argument(), "} }"]
-        if spelled := _spelled(name, self._is_older):
+        if spelled := _spell_operator(name, self._is_older):
             return spelled
         if name in _LIMITS:
             return [_Mark(r"\operatorname*"), "{", *_letters(_LIMITS[name]), "}"]

@@ -55,7 +55,7 @@ class WrittenBlock(NamedTuple):
     is_inline: bool = False
 
 
-class _Line(NamedTuple):
+class _GoldLine(NamedTuple):
     """A gold block, or one line of a formula."""
 
     category: str
@@ -106,7 +106,7 @@ class PageMatches(NamedTuple):
     def formula_sources(self) -> list[tuple[str, str]]:
         """The LaTeX of each gold formula and of the reply's, as the authors give it to CDM."""
         return [
-            (_undollared(one.gold_source), _undollared(one.reply_source.split("```latex")[-1].split("```")[0]))
+            (_strip_dollars(one.gold_source), _strip_dollars(one.reply_source.split("```latex")[-1].split("```")[0]))
             for one in self.formulas
         ]
 
@@ -129,7 +129,7 @@ def match_page(reply: Sequence[WrittenBlock], gold: Page) -> PageMatches:
     )
 
 
-def _undollared(formula: str) -> str:
+def _strip_dollars(formula: str) -> str:
     return formula.strip("$").strip().strip("$").strip()
 
 
@@ -177,13 +177,14 @@ def _array_lines(formula: str) -> list[tuple[str, int]]:
     return found
 
 
-def _lines_of_gold(block: Block) -> list[_Line]:
+def _lines_of_gold(block: Block) -> list[_GoldLine]:
     text = block.source or block.text
     lines = _array_lines(text) if block.category == _FORMULA else [(text, 0)]
     if [line for line, _ in lines] == [text]:
-        return [_Line(block.category, text, block.order)]
+        return [_GoldLine(block.category, text, block.order)]
     return [
-        _Line(block.category, line, round(block.order + number / 10, 1)) for number, (line, _) in enumerate(lines, 1)
+        _GoldLine(block.category, line, round(block.order + number / 10, 1))
+        for number, (line, _) in enumerate(lines, 1)
     ]
 
 
@@ -196,7 +197,7 @@ def _plain_formula(text: str) -> str:
     return plain_formula(text.strip().strip("$").strip("\n"), _LATER_FONTS)
 
 
-def _matches(golds: Sequence[_Line], written: Sequence[WrittenBlock]) -> list[HybridMatch]:
+def _matches(golds: Sequence[_GoldLine], written: Sequence[WrittenBlock]) -> list[HybridMatch]:
     """The matches of lines. By oversight the authors take orders, places and kinds from the lists with those
     that have no plain text."""
     lines = [(plain, line.text, line.category) for line in golds if line.text and (plain := line.plain())]
