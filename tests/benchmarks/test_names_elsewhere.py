@@ -68,6 +68,7 @@ def test_every_benchmark_of_theirs_that_we_have_is_in_the_table() -> None:
         "eyechart-pages",
         "eyechart-places",
         "mm-mt-bench",
+        "omnidocbench-v15",
         "spatialviz",
     }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from tests.benchmarks.test_page_benchmarks import annotated, later_scores
+from tests.differential.formula_set import FOLDER, SPECS
+from tests.differential.sets import read_set
 
 from snellen.benchmarks.protocol.formula_drawing import cdm_scores
 from snellen.core.errors import UsageError
@@ -172,3 +175,21 @@ def test_the_overall_number_of_version_1_5_has_the_cdm_of_its_authors(tmp_path: 
     assert "cdm" not in values["page-2"]
     assert scored.summary.headline.name == "overall"
     assert scored.summary.headline.value == pytest.approx((100 + 93.75) / 2)
+
+
+@needs_tex
+def test_a_formula_is_drawn_as_if_it_were_alone() -> None:
+    """`\\tag` in a display leaves TeX another colour for the frame of a later `\\boxed`."""
+    boxed, tagged = rf"\boxed{{{A}+x}}", rf"{A} \tag{{3}}"
+    assert draw(tagged, boxed)[boxed] == draw(boxed)[boxed]
+
+
+@needs_tex
+@pytest.mark.extended
+def test_the_order_of_formulas_changes_no_score() -> None:
+    spec = SPECS[0]
+    rows = read_set(FOLDER / f"{spec.name}.jsonl.gz").rows
+    pairs = [(row.case.cells["gold"], row.case.reply) for row in rows]
+    mixed = random.Random(4).sample(range(len(pairs)), len(pairs))
+    scores = cdm_scores(pairs)
+    assert cdm_scores([pairs[place] for place in mixed]) == [scores[place] for place in mixed]

@@ -39,9 +39,10 @@ _UNSAFE = re.compile(
     r"(re)?new[a-z]+|provide[a-z]+|Declare[a-zA-Z]+|input|include|open(in|out)|read|close(in|out)|write|immediate|"
     r"special|[a-z]*code|make[a-z]+|csname|expandafter|after[a-z]+|set[a-z]+|(add|step|refstep|use)[a-z]*counter|"
     r"advance|(begin|end)group|[be]group|par|every[a-z]+|output|shipout|(this)?pagestyle|show[a-z]*|loop|halign|"
-    r"(batch|errorstop|scroll)mode|[hv]?box|(clear|new)page|footnote|marginpar)(?![A-Za-z]))"
+    r"(batch|errorstop|scroll)mode|[hv]?box|(clear|new)page|footnote|marginpar|"
+    r"(raise|no)?tag|nonumber|label|(eq|page)?ref|numberwithin|intertext|allowdisplaybreaks)(?![A-Za-z]))"
 )
-"""Could change what TeX does after the formula."""
+"""Could change what TeX does after the formula; `\\tag` gives the frames of later `\\boxed` another colour."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _DONE = re.compile(r"^SNELLEN (\d+) (\d+) (\d+)$", re.MULTILINE)
 _HEAD = r"""\documentclass[12pt]{article}
