@@ -45,8 +45,11 @@ OWN = ("my_questions.tsv", "capitals.toml")
 MODEL = "snellen/tiny"
 SUITE = "every-kind.toml"
 NOTE = "<!-- From docs/data/every_kind.json, which docs/every_kind.py counts. -->"
-_VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id", "video_name", "video_idx", "videoid")
-_FEW_FRAMES = ("activitynet-captions", "charades-sta", "timelens-bench", "video-mme-v2")
+_VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id", "video_name", "video_idx", "videoid", "scene_id")
+_FEW_FRAMES = (
+    *("activitynet-captions", "charades-sta", "lsdbench", "minerva", "perceptioncomp", "timelens-bench", "timescope"),
+    *("video-mme-v2", "video-tt", "vsi-super-recall"),
+)
 _OPTIONS = dict.fromkeys(_FEW_FRAMES, "frames=8")
 """Where a benchmark's own number of frames is more than the bundled model takes."""
 _SECONDS, _FPS, _SIDE, _SQUARE = 10, 4, 64, 16
