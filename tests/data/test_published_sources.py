@@ -48,6 +48,10 @@ WITHOUT = {
     "slake": "test.json of BoKelvin/SLAKE on the hub, with its imgs.zip unpacked in a folder beside it",
     "activitynet-captions": "a row for each sentence of the authors' val_2.json",
     "pixmo-points": "a row for each of allenai/pixmo-points-eval with its picture",
+    "medq-bench": "no public address is known",
+    "medq-deg": "no public address is known",
+    "mvu-eval": "the JSON file of questions of MVU-Eval-Team/MVU-Eval-Data",
+    "vpct": "index (its simId) and finalBucket of each",
     "gmai-mmbench:split=test": "its eleven parts stand behind a form",
 }
 
