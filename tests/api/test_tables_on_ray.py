@@ -15,7 +15,7 @@ from snellen.api.parquet_export import write_parquet
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tables_on_ray.py"
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.timeout(900)
 def test_ray_data_computes_the_scores_and_differences_of_snellen(tmp_path: Path) -> None:
     runs = snellen.evaluate(["random", "snellen/tiny"], "eyechart", out=tmp_path / "out", limit=40, html=False)
