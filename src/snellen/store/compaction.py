@@ -18,7 +18,7 @@ from typing import NamedTuple
 from snellen.core.errors import StorageError, UsageError
 from snellen.store.checkpoints import checkpoint
 from snellen.store.in_flight import count_live_runs
-from snellen.store.responses import connect
+from snellen.store.responses import check_is_file, connect
 
 _STEP_SECONDS = 0.01
 """Seconds for which a step may hold the store; the number of rows or pages of the next one follows from it."""
@@ -42,8 +42,7 @@ def compact(store: Path) -> Compaction:
 
     May be killed at any time. Raises UsageError while a run uses a store that has to be rewritten, StorageError.
     """
-    if not store.is_file():
-        raise UsageError(f"{store} is not a store: there is no such file; expected a store.sqlite")
+    check_is_file(store)
     before = store.stat().st_size
     with closing(connect(store)) as connection:
         try:

@@ -18,11 +18,9 @@ from typing import NamedTuple
 from snellen.core.errors import StorageError, UsageError
 from snellen.store.in_flight import count_live_runs
 from snellen.store.pages import rows_on_pages
-from snellen.store.responses import checksum, connect, decode_output, is_sound_medium
+from snellen.store.responses import DIGEST_BYTES, check_is_file, checksum, connect, decode_output, is_sound_medium
 
-_DIGEST = 32
-"""Bytes of a key. Keys are hashes, so they are distributed evenly."""
-_KEYS = 1 << 8 * _DIGEST
+_KEYS = 1 << 8 * DIGEST_BYTES
 _RANGES_PER_PAGE = 8
 """The search around unreadable pages ends at ranges of 1/8 of the keys of an average page."""
 _NEWER_COLUMNS = ("checksum", "stored_at", "run")
@@ -243,14 +241,14 @@ def _readable_rows(
 
 
 def _key(number: int) -> bytes:
-    return number.to_bytes(_DIGEST)
+    return number.to_bytes(DIGEST_BYTES)
 
 
 def _number(key: object, otherwise: int) -> int:
     """A key as a number; `otherwise` if damage has left no key."""
     if not isinstance(key, bytes):
         return otherwise
-    return int.from_bytes(key[:_DIGEST].ljust(_DIGEST, b"\0"))
+    return int.from_bytes(key[:DIGEST_BYTES].ljust(DIGEST_BYTES, b"\0"))
 
 
 def _rows_before_damage(source: sqlite3.Connection, statement: str, *values: object) -> Iterator[tuple[object, ...]]:
@@ -271,8 +269,7 @@ def _integrity_errors(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
     """Open a store for reading, whatever its schema."""
-    if not path.is_file():
-        raise UsageError(f"{path} is not a store: there is no such file; expected a store.sqlite")
+    check_is_file(path)
     # Without a WAL file no process has the store open; `immutable` then reads it without creating
     # files beside it.
     mode = "mode=ro" if _add_suffix(path, "-wal").exists() else "mode=ro&immutable=1"

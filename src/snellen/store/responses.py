@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from snellen.core.errors import StorageError, storage_errors
+from snellen.core.errors import StorageError, UsageError, storage_errors
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Failure, Output
 
@@ -36,6 +36,7 @@ STORE_FILE = "store.sqlite"
 ASKED_FILE = "asked.bin"
 """In the folder of a run while it goes on: the digests of the requests that its latest start has sent."""
 DIGEST_BYTES = 32
+"""Bytes of a key. Keys are hashes, so they are distributed evenly."""
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -478,6 +479,12 @@ def connect(path: Path | None) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         raise _damaged_error(path, error) from error
     return connection
+
+
+def check_is_file(path: Path) -> None:
+    """Raises UsageError if there is no file that could be a store."""
+    if not path.is_file():
+        raise UsageError(f"{path} is not a store: there is no such file; expected a store.sqlite")
 
 
 def readable_file(path: Path) -> str:

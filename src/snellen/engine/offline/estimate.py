@@ -23,7 +23,7 @@ from snellen.engine.limits.shared_prefix import CHARACTERS_PER_TOKEN
 from snellen.engine.loop.plan import RunPlan, select_ids
 from snellen.engine.loop.probe import capacity_of
 from snellen.engine.loop.request_broker import MAIN
-from snellen.engine.offline.dry_run import DryRun, DryRunCounts
+from snellen.engine.offline.dry_run import DryRun, DryRunCounts, RequestSize
 from snellen.models.naming.image_tokens import ImageTokenRule
 from snellen.scoring.accuracy import cluster_samples
 from snellen.store.responses import ResponseStore
@@ -363,7 +363,7 @@ def _estimate_tokens(
     image_tokens_text: str,
 ) -> _TokenEstimate:
     """Tokens of the expected requests: the mean of stored replies, else from text and images."""
-    weights = [(pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes]
+    weights = _weighted_sizes(counts, pass_rate)
     expected = sum(weight for weight, _ in weights)
     usages = [output.usage for output in answered if output.usage is not None]
     if len(usages) >= MIN_REPLIES:
@@ -378,9 +378,14 @@ def _estimate_tokens(
     return _TokenEstimate(prompt, expected * assumptions.reply_tokens, basis)
 
 
+def _weighted_sizes(counts: DryRunCounts, pass_rate: float) -> list[tuple[float, RequestSize]]:
+    """Each request that may be sent, with the probability that it is."""
+    return [(pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes]
+
+
 def _cached_share(counts: DryRunCounts, pass_rate: float) -> float:
     """Share of the tokens of the expected prompts that the provider will have cached."""
-    weights = [(pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes]
+    weights = _weighted_sizes(counts, pass_rate)
     cached = sum(weight * size.cached_tokens for weight, size in weights)
     return cached / sum(weight * size.tokens for weight, size in weights) if cached else 0.0
 

@@ -121,12 +121,10 @@ class PendingRequests(Generic[SlotT]):
 
     def clear(self) -> list[QueuedRequest]:
         """Remove and return all requests."""
-        everything = list(
-            {**self._fresh, **{o: q for group in self._groups.values() for o, q in group.items()}}.values()
-        )
-        for queued in everything:
+        everything = {queued.order: queued for queued in chain(self._fresh.values(), self._members(self._groups))}
+        for queued in everything.values():
             self._remove(queued)
-        return everything
+        return list(everything.values())
 
     def _release(self, slot: SlotT, evicted: Iterable[ImageDigests]) -> None:
         """Images that a slot no longer holds; requests about those that no other holds are the
