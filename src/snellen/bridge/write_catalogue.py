@@ -45,7 +45,7 @@ _NETWORK = (
     "URLError",
     "DatasetGenerationError",
 )
-_NEEDS = ("docker", "pip install", "is not set", "Please set", "No model specified")
+_NEEDS = ("docker", "pip install", "uv sync --extra", "is not set", "Please set", "No model specified")
 _PROVEN = {"broken there": "rows", "peer": "rows", "usage": "rows"}
 """What a proof says by other words than a catalogue."""
 _PATH = re.compile(r"(/[\w.@+-]+){2,}/")
@@ -66,7 +66,8 @@ def make_catalogue(
     for (modality, kind, judged, needs, broken), members in groupby(ordered, key=facts):
         names = tuple(task.name for task in members)
         groups.append(TaskGroup(names, modality, kind or None, judged, needs, broken))
-    known = sorted((one, name) for name, one in tried.items() if name in {task.name for task in tasks})
+    listed = {task.name for task in tasks}
+    known = sorted((one, name) for name, one in tried.items() if name in listed)
     of_tried = [
         TriedGroup(came, tuple(name for _, name in members), why)
         for (came, why), members in groupby(known, key=lambda one: one[0])
@@ -93,11 +94,12 @@ def try_tasks(command: WorkerCommand, names: list[str], folder: Path) -> Iterato
 
 def read_fault(kind: str, message: str) -> Tried:
     """What an error of a loader means; one of its own code is what nothing else explains."""
-    signs = {"key": _KEYS, "data": _NETWORK, "needs": _NEEDS}
-    found = kind if kind != "peer" else next((name for name in signs if any(one in message for one in signs[name])), "")
     if any(sign in message for sign in _KEYS):
-        found = "key"
-    return found or "broken", "" if found in ("data", "key") else shorten(message)
+        return "key", ""
+    if kind == "peer":
+        by_sign = {"data": _NETWORK, "needs": _NEEDS}
+        kind = next((name for name, signs in by_sign.items() if any(one in message for one in signs)), "broken")
+    return kind, "" if kind == "data" else shorten(message)
 
 
 def read_proof(file: Path) -> Iterator[tuple[str, Tried]]:
