@@ -212,7 +212,7 @@ class ReplicaPool:
             try:
                 batch = self._select(slot, replica.batch_size)
             except Exception as error:  # noqa: BLE001 - the pull ends the run with it
-                pulls[0].batch.set_exception(error)
+                pulls.pop(0).batch.set_exception(error)
             if not batch:
                 return
             slot.working += 1
