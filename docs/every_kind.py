@@ -45,10 +45,10 @@ OWN = ("my_questions.tsv", "capitals.toml")
 MODEL = "snellen/tiny"
 SUITE = "every-kind.toml"
 NOTE = "<!-- From docs/data/every_kind.json, which docs/every_kind.py counts. -->"
-_VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id", "video_name", "video_idx", "videoid", "scene_id")
+_VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id", "video_name", "video_idx", "videoid", "scene_id", "video_paths")
 _FEW_FRAMES = (
     *("activitynet-captions", "charades-sta", "lsdbench", "minerva", "perceptioncomp", "timelens-bench", "timescope"),
-    *("video-mme-v2", "video-tt", "vsi-super-recall"),
+    *("mvu-eval", "video-mme-v2", "video-tt", "vsi-super-recall"),
 )
 _OPTIONS = dict.fromkeys(_FEW_FRAMES, "frames=8")
 """Where a benchmark's own number of frames is more than the bundled model takes."""
@@ -92,13 +92,15 @@ def make_data(folder: Path) -> Path:
 
 def _layouts(folder: Path) -> Iterator[Member]:
     for path in sorted(LAYOUTS.iterdir()):
-        if path.suffix not in (".tsv", ".jsonl"):
+        if path.suffix not in (".tsv", ".jsonl", ".json") or path.name.endswith(".roles.json"):
             continue
         name, _, options = path.stem.partition("@")
         file = folder / path.name
         shutil.copyfile(path, file)
         names = (*_VIDEO_NAMES, "id") if name == "videommmu" else _VIDEO_NAMES
         _draw_videos(file, folder / "video", names)
+        if path.suffix == ".json":
+            _draw_pages(file)
         told = ",".join(filter(None, (f"file={file}", options, _OPTIONS.get(name, ""))))
         yield Member(f"{name} {options}".strip(), f"{name}:{told}")
 
@@ -115,12 +117,23 @@ def _seed_h(folder: Path) -> Iterator[Member]:
 
 def _draw_videos(file: Path, folder: Path, names: Sequence[str]) -> None:
     for row in open_table(str(file)):
-        named = [row.cells[one] for one in names if row.cells.get(one)]
+        cell = next((row.cells[one] for one in names if row.cells.get(one)), "")
+        named = json.loads(cell) if cell.startswith("[") else [cell] if cell else []
         # Benchmarks look for the name alone, or for the name within its folder.
-        for name in dict.fromkeys([*(Path(one).name for one in named[:1]), *named[:1]]):
+        for name in dict.fromkeys([*(Path(one).name for one in named), *named]):
             path = folder / (name if name.endswith(".mp4") else f"{name}.mp4")
             path.parent.mkdir(parents=True, exist_ok=True)
             _draw_video(path)
+
+
+def _draw_pages(file: Path) -> None:
+    """A blank picture for each page whose picture is named and not among the files."""
+    from PIL import Image
+
+    for row in open_table(str(file)):
+        picture = file.parent / row.cells.get("image_path", "")
+        if not picture.exists():
+            Image.new("RGB", (_SIDE, _SIDE), "white").save(picture)
 
 
 def _draw_video(path: Path) -> None:
