@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from snellen.stats.rasch import DifficultyGrid, abilities, draw_patterns, elementary_symmetric
+from snellen.stats.rasch import DifficultyGrid, _chances_by_total, abilities, draw_patterns, elementary_symmetric
 
 ABLE = np.array([-1.0, 0.0, 0.5, 1.5])
 
@@ -59,3 +61,13 @@ def test_patterns_have_the_chances_of_the_model() -> None:
     for one in range(4):
         chance = easy[one] * elementary_symmetric(np.delete(easy, one))[1] / whole[2]
         assert drawn[:, one].mean() == pytest.approx(chance, abs=0.01)
+
+
+def test_pairs_of_many_systems_need_little_memory_beside_their_chances() -> None:
+    ability = np.linspace(-2, 2, 100)
+    tracemalloc.start()
+    chances, joint = _chances_by_total(ability)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.allclose(joint[:, range(100), range(100)], chances)
+    assert peak < 1.5 * joint.nbytes

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from snellen.stats.subsets import SHARES, SubsetChoice, choose_subset
+from snellen.stats.subsets import SHARES, SubsetChoice, _FullBenchmark, _StratifiedDraws, choose_subset
 
 
 def simulated(seed: int, systems: int = 14, samples: int = 600) -> np.ndarray:
@@ -70,3 +72,18 @@ def test_units_of_several_samples_weigh_by_their_size() -> None:
 def test_refuses_subset_from_few_systems() -> None:
     with pytest.raises(ValueError, match="10 systems, got 9"):
         choose_subset(simulated(1, systems=9), np.ones(600), 0.9, "x")
+
+
+def test_pairs_of_many_systems_are_compared_in_little_memory() -> None:
+    scores = np.random.default_rng(0).random((500, 100))
+    full = _FullBenchmark(scores, np.ones(500))
+    picks = _StratifiedDraws(500, np.random.default_rng(1)).select(0.5)
+    tracemalloc.start()
+    found = full.compare_draws(picks, np.arange(500))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    first, second = np.triu_indices(100, 1)
+    means = (picks @ scores) / picks.sum(axis=1)[:, None]
+    signs = np.sign(scores.mean(axis=0)[first] - scores.mean(axis=0)[second])
+    assert np.array_equal(found.agree, (means[:, first] - means[:, second]) * signs > 0)
+    assert peak < 2 * found.agree.nbytes

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from snellen.core.errors import DataError, RunLocked, UsageError
@@ -9,7 +11,15 @@ from snellen.core.model import Identity
 from snellen.core.record import Record
 from snellen.core.run import RunConfig
 from snellen.scoring.accuracy import summarise
-from snellen.store.runs import RunWriter, compact_records, find_runs, open_run, read_records, run_folder_name
+from snellen.store.runs import (
+    RunWriter,
+    _read_blocks,
+    compact_records,
+    find_runs,
+    open_run,
+    read_records,
+    run_folder_name,
+)
 
 RECORDS = [Record(str(i), "choice", f"question {i}", "answered", 1.0) for i in range(3)]
 
@@ -121,3 +131,30 @@ def test_slim_records_are_summed_up_like_whole_ones() -> None:
     assert [list(one.options) for one in thin] == [list(one.options) for one in whole]
     assert thin[0].options is thin[1].options
     assert not any(one.requests for one in thin)
+
+
+def test_few_collections_of_garbage_visit_the_records_of_a_long_run(tmp_path: Path) -> None:
+    with RunWriter(tmp_path) as writer:
+        for number in range(2_000):
+            writer.append(Record(f"{number}", "open", "?", "answered", 1.0, gold=("g",), groups={"a": f"{number}"}))
+    collections: list[str] = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        collections.append(phase)
+
+    gc.callbacks.append(note)
+    try:
+        records = compact_records(read_records(tmp_path / "samples.jsonl"))
+    finally:
+        gc.callbacks.remove(note)
+    assert len(records) == 2_000
+    assert collections.count("start") <= 1
+
+
+def test_few_records_are_in_memory_before_they_are_used(tmp_path: Path) -> None:
+    with RunWriter(tmp_path) as writer:
+        for number in range(300):
+            writer.append(Record(f"{number}", "open", "?" * 1_000, "answered", 1.0))
+    blocks = list(_read_blocks(tmp_path / "samples.jsonl", msgspec.json.Decoder(Record)))
+    assert sum(map(len, blocks)) == 300
+    assert max(map(len, blocks)) < 64

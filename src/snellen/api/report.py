@@ -71,14 +71,14 @@ def _stored_report(content: bytes | None) -> Report | None:
         return None
 
 
+@infrequent_gc()
 def _summarise(run: RunFolder) -> Report:
     """The numbers of the samples that a run has."""
     from snellen.analysis.comparison.reopened_data import benchmark_of
     from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 
     info, benchmark = run.info, benchmark_of(run)
-    with infrequent_gc():
-        records = compact_records(chain(run.records(), run.failures()))
+    records = compact_records(chain(run.records(), run.failures()))
     failed = sum([record.unscored == "failed" for record in records])
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)

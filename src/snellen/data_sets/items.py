@@ -38,6 +38,8 @@ MULTI = "multi"
 """Value of the column `type` of questions with any number of right options."""
 OTHER_TYPE_COLUMN = "original type"
 """Holds what a column `type` said that is no kind of question."""
+_ASKED = frozenset({*ID_COLUMNS, "question", "hint", UNIT_COLUMN, INDEXED_ANSWER, INTEGER_ANSWER, TYPE_COLUMN})
+"""Columns that every sample holds."""
 
 
 class Item(Struct, frozen=True, gc=False):
@@ -227,12 +229,10 @@ def item_kind(item: Item) -> str:
 def _other_cells(row: Row, sample: Sample) -> dict[str, str]:
     """The cells of a row that the sample does not hold."""
     cells = row.cells
-    held = {*ID_COLUMNS, "question", "hint", UNIT_COLUMN, INDEXED_ANSWER, INTEGER_ANSWER, TYPE_COLUMN}
-    held |= {*option_cells(cells), *sample.groups}
-    gold = gold_column(cells)
-    if gold is not None:
-        held.add(gold)
-    others = {name: cell for name, cell in cells.items() if name not in held and not _is_medium(name)}
+    held = {*option_cells(cells), *sample.groups, gold_column(cells)}
+    others = {
+        name: cell for name, cell in cells.items() if name not in _ASKED and name not in held and not _is_medium(name)
+    }
     kind = cells.get(TYPE_COLUMN, "")
     if kind and not names_kind(kind):
         # The column has another meaning in this file, and `type` will hold the kind.

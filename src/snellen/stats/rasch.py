@@ -17,8 +17,8 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _MEANS = np.linspace(-6, 6, 61)
 _SPREADS = np.concatenate((np.linspace(0, 3, 31), np.linspace(3.25, 6, 12)))
 """Grid of means and standard deviations of difficulty distributions, in logits."""
-_MAX_CELLS = 1_000_000
-"""Numbers in memory at once, for pairs of systems."""
+_CELLS, _LEAST_PAIRS = 1 << 14, 64
+"""Numbers of a block of pairs of systems, which stays in the processor's cache; its least number of pairs."""
 _LARGEST_ABILITY = 8.0
 """Bound in logits from the mean: systems with all or no answers right have no finite ability."""
 
@@ -83,28 +83,28 @@ def _chances_by_total(ability: Floats) -> tuple[Floats, Floats]:
     systems = len(odds)
     total = elementary_symmetric(odds)
     chances = np.zeros((systems + 1, systems))
-    chances[1:] = (odds[:, None] * _without(odds, np.arange(systems)[:, None])[:, :systems] / total[1:]).T
+    chances[1:] = odds * _without(odds, np.arange(systems)[:, None])[:systems] / total[1:, None]
     joint = np.zeros((systems + 1, systems, systems))
     joint[:, range(systems), range(systems)] = chances
     pairs = np.stack(np.tril_indices(systems, -1), axis=1)
-    step = max(1, _MAX_CELLS // systems)
+    step = max(_LEAST_PAIRS, _CELLS // systems)
     for start in range(0, len(pairs), step):
         some = pairs[start : start + step]
         first, second = some.T
-        both = (odds[first] * odds[second])[:, None] * _without(odds, some)[:, : systems - 1] / total[2:]
-        joint[2:, first, second] = joint[2:, second, first] = both.T
+        both = (odds[first] * odds[second]) * _without(odds, some)[: systems - 1] / total[2:, None]
+        joint[2:, first, second] = joint[2:, second, first] = both
     return chances, joint
 
 
 def _without(weights: Floats, left_out: Ints) -> Floats:
-    """`elementary_symmetric` of the weights without some, by row of `left_out` (rows, number): (rows, weights + 1)."""
+    """`elementary_symmetric` of the weights without some, by row of `left_out` (rows, number): (weights + 1, rows)."""
     rows = np.arange(len(left_out))
-    kept = np.repeat(weights[None], len(rows), axis=0)
-    kept[rows[:, None], left_out] = 0.0
-    functions = np.zeros((len(rows), len(weights) + 1))
-    functions[:, 0] = 1.0
-    for count in range(1, len(weights) + 1):
-        functions[:, 1 : count + 1] = functions[:, 1 : count + 1] + kept[:, count - 1, None] * functions[:, :count]
+    kept = np.repeat(weights[:, None], len(rows), axis=1)
+    kept[left_out, rows[:, None]] = 0.0
+    functions = np.zeros((len(weights) + 1, len(rows)))
+    functions[0] = 1.0
+    for count, weight in enumerate(kept, start=1):
+        functions[1 : count + 1] = functions[1 : count + 1] + weight * functions[:count]
     return functions
 
 

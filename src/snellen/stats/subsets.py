@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.arrays import Floats, Ints, np
+from snellen.core.arrays import Bools, Floats, Ints, np
 from snellen.stats.resampling import seeded_generator
 
 if TYPE_CHECKING:
@@ -178,10 +178,9 @@ class _FullBenchmark:
         self._sums, self._sizes = sums, sizes
         self._scores = sums.sum(axis=0) / sizes.sum()
         first, second = np.triu_indices(len(self._scores), 1)
-        order = np.sign(np.round(self._scores[first] - self._scores[second], 9))
-        unequal = order != 0
-        self._order = order[unequal]
-        self._first, self._second = first[unequal], second[unequal]
+        self._order = np.sign(np.round(self._scores[first] - self._scores[second], 9))
+        self._unequal = np.flatnonzero(self._order)
+        self._first, self._second = first[self._unequal], second[self._unequal]
 
     def panel(self, indices: Ints) -> _Panel:
         """The panel of the systems with these indices."""
@@ -194,8 +193,19 @@ class _FullBenchmark:
         """Compare subsets with the full benchmark; `picks` (draws, units) is 1 for the selected
         units, in the given order of units."""
         scores = (picks @ self._sums[order]) / (picks @ self._sizes[order])[:, None]
-        agree = (scores[:, self._first] - scores[:, self._second]) * self._order > _EQUAL
-        return _DrawComparison(agree.astype(float), abs(scores - self._scores))
+        agree = self._same_order(np.ascontiguousarray(scores.T))[self._unequal]
+        return _DrawComparison(agree.T.astype(float), abs(scores - self._scores))
+
+    def _same_order(self, scores: Floats) -> Bools:
+        """Whether pairs of systems are in the same order, (pairs, draws), from their scores (systems, draws). A
+        system is compared with all later ones at once: all differences would leave the processor's cache."""
+        last = np.cumsum(np.arange(len(scores) - 1, 1, -1))
+        return np.concatenate(
+            [
+                (scores[first] - scores[first + 1 :]) * order[:, None] > _EQUAL
+                for first, order in enumerate(np.split(self._order, last))
+            ]
+        )
 
 
 class _StratifiedDraws:

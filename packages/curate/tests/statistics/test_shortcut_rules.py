@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, read_numbers, sorted_order
+from snellen_curate.statistics.shortcut_rules import (
+    SHORTCUT_RULES,
+    choice_texts,
+    pick_options,
+    read_numbers,
+    sorted_order,
+)
 
 PICKS = [
     ("longest", "", ["a", "bbb", "cc"], [1]),
@@ -49,7 +55,9 @@ PICKS = [
 
 @pytest.mark.parametrize(("rule", "question", "options", "picks"), PICKS)
 def test_shortcut_rules_pick_options(rule: str, question: str, options: list[str], picks: list[int]) -> None:
-    assert list(SHORTCUT_RULES[rule](choice_texts(question, options))) == picks
+    texts = choice_texts(question, options)
+    assert list(SHORTCUT_RULES[rule].pick(texts)) == picks
+    assert pick_options(texts) == [each.pick(texts) for each in SHORTCUT_RULES.values()]
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,8 @@ class ChoiceTexts(NamedTuple):
     """All options, one a line."""
     boxes: Sequence[Sequence[float]] = ()
     """The options as left, top, right and bottom of boxes, if all are; see `read_boxes`."""
+    phrased: Sequence[str] = ()
+    """The options, if any may hold a phrase such as "all of the above"."""
 
 
 def choice_texts(question: str, options: Sequence[str]) -> ChoiceTexts:
@@ -76,6 +78,8 @@ def choice_texts(question: str, options: Sequence[str]) -> ChoiceTexts:
         read_numbers(options) if _DIGIT.search(lines) else (),
         lines,
         read_boxes(options) if lines.count(",") >= 3 * len(options) else (),
+        # Most options hold none of these words, which is quickly seen.
+        options if not lines.isascii() or any(map(lines.lower().__contains__, _LAST_WORDS)) else (),
     )
 
 
@@ -96,17 +100,13 @@ def _count_repeated(texts: ChoiceTexts) -> Sequence[float]:
 
 def _find_phrase(pattern: re.Pattern[str], texts: ChoiceTexts) -> Sequence[float]:
     """Whether each option holds a phrase such as "all of the above"."""
-    # Most options hold none of these words, which is quickly seen.
-    lines = texts.lines
-    if lines.isascii() and not any(map(lines.lower().__contains__, _LAST_WORDS)):
-        return ()
-    return [pattern.search(option) is not None for option in texts.options]
+    return [pattern.search(option) is not None for option in texts.phrased]
 
 
 def _find_at_border(texts: ChoiceTexts) -> Sequence[float]:
     """Whether each box begins at 0 or ends at a number of the question, such as the picture's
     width."""
-    sizes = {float(term) for term in texts.question_terms if term.isdecimal()} if texts.boxes else ()
+    sizes = {float(term) for term in texts.question_terms if term.isdecimal()}
     return [left == 0 or top == 0 or right in sizes or bottom in sizes for left, top, right, bottom in texts.boxes]
 
 
@@ -121,29 +121,47 @@ def _areas(texts: ChoiceTexts) -> list[float]:
     return [(right - left) * (bottom - top) for left, top, right, bottom in texts.boxes]
 
 
-_VALUES: Mapping[str, Callable[[ChoiceTexts], Sequence[float]]] = {
-    "longest": lambda texts: texts.lengths,
-    "shortest": lambda texts: [-length for length in texts.lengths],
-    "most detailed": _count_details,
+class ShortcutRule(NamedTuple):
+    """The number that a rule gives every option, and the field of `ChoiceTexts` without which it does not apply."""
+
+    of: str
+    values: Callable[[ChoiceTexts], Sequence[float]]
+
+    def pick(self, texts: ChoiceTexts) -> Picks:
+        """The options that the rule picks."""
+        return _greatest(self.values(texts)) if getattr(texts, self.of) else ()
+
+
+SHORTCUT_RULES: Mapping[str, ShortcutRule] = {
+    "longest": ShortcutRule("lengths", lambda texts: texts.lengths),
+    "shortest": ShortcutRule("lengths", lambda texts: [-length for length in texts.lengths]),
+    "most detailed": ShortcutRule("lines", _count_details),
     # Numbers between the least and the greatest, if every option is a number.
-    "middle number": lambda texts: [min(texts.numbers) < each < max(texts.numbers) for each in texts.numbers],
+    "middle number": ShortcutRule(
+        "numbers", lambda texts: [min(texts.numbers) < each < max(texts.numbers) for each in texts.numbers]
+    ),
     # Wrong options are often made by changing parts of the right one.
-    "most alike": lambda texts: texts.shared_parts,
-    "odd one out": lambda texts: [-part for part in texts.shared_parts],
-    "words of the question": _count_repeated,
-    "all of the above": partial(_find_phrase, _ALL),
-    "none of the above": partial(_find_phrase, _NONE),
-    "largest box": _areas,
-    "smallest box": lambda texts: [-area for area in _areas(texts)],
-    "box at the border": _find_at_border,
-    "middle box": _centrality,
+    "most alike": ShortcutRule("shared_parts", lambda texts: texts.shared_parts),
+    "odd one out": ShortcutRule("shared_parts", lambda texts: [-part for part in texts.shared_parts]),
+    "words of the question": ShortcutRule("question_terms", _count_repeated),
+    "all of the above": ShortcutRule("phrased", partial(_find_phrase, _ALL)),
+    "none of the above": ShortcutRule("phrased", partial(_find_phrase, _NONE)),
+    "largest box": ShortcutRule("boxes", _areas),
+    "smallest box": ShortcutRule("boxes", lambda texts: [-area for area in _areas(texts)]),
+    "box at the border": ShortcutRule("boxes", _find_at_border),
+    "middle box": ShortcutRule("boxes", _centrality),
 }
-"""The number that each rule gives every option; nothing where the rule does not apply."""
+"""Every rule by its name."""
+_PARTS = [(rule.of, rule.values) for rule in SHORTCUT_RULES.values()]
 
 
-def _pick(values_of: Callable[[ChoiceTexts], Sequence[float]], texts: ChoiceTexts) -> Picks:
+def pick_options(texts: ChoiceTexts) -> list[Picks]:
+    """The options that each of `SHORTCUT_RULES` picks; most rules do not apply, and are not called."""
+    return [_greatest(values(texts)) if getattr(texts, of) else () for of, values in _PARTS]
+
+
+def _greatest(values: Sequence[float]) -> Picks:
     """The options with the greatest number; none if all are equal."""
-    values = values_of(texts)
     if not values:
         return ()
     top = max(values)
@@ -153,12 +171,6 @@ def _pick(values_of: Callable[[ChoiceTexts], Sequence[float]], texts: ChoiceText
     if ties == len(values):
         return ()
     return [index for index, value in enumerate(values) if value == top]
-
-
-SHORTCUT_RULES: Mapping[str, Callable[[ChoiceTexts], Picks]] = {
-    name: partial(_pick, values_of) for name, values_of in _VALUES.items()
-}
-"""Every rule by its name."""
 
 
 def read_numbers(options: Sequence[str]) -> list[float]:

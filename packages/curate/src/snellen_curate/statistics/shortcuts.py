@@ -106,7 +106,7 @@ def pick_tables(
     texts = [choice_texts(question.text, question.options) for question in kept]
     tables = {}
     for rule in rules:
-        picks = list(map(SHORTCUT_RULES[rule], texts))
+        picks = list(map(SHORTCUT_RULES[rule].pick, texts))
         right = [question.right in picked for question, picked in zip(kept, picks, strict=True)]
         counts = np.array(list(map(len, picks)), dtype=np.int64)
         tables[rule] = PickTable(options, counts, np.array(right, dtype=np.bool_), cluster_ids)

@@ -23,7 +23,7 @@ from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.resampling import seeded_generator
 from snellen_curate.statistics.item_columns import SampledQuestion
 from snellen_curate.statistics.results import ProbeScore, TextProbe
-from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, long_terms
+from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, long_terms, pick_options
 
 FOLDS = 5
 MIN_PROBED = 50
@@ -293,7 +293,7 @@ def _features_of_options(question: SampledQuestion) -> list[_OptionFeatures]:
     texts = choice_texts(question.question, question.options)
     count = len(question.options)
     yes_no = list(question.options) == ["Yes", "No"]
-    picks = {} if yes_no else {rule: function(texts) for rule, function in SHORTCUT_RULES.items()}
+    picks = {} if yes_no else dict(zip(SHORTCUT_RULES, pick_options(texts), strict=True))
     words = list(dict.fromkeys(long_terms(texts)))[:_MAX_QUESTION_TERMS]
     features: list[_OptionFeatures] = []
     for place, option_terms in enumerate(texts.option_terms):
