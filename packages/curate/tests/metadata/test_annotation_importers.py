@@ -15,9 +15,7 @@ from snellen.core.errors import DataError
 from snellen_curate.metadata.build import build_questions
 from snellen_curate.metadata.draw import NO_FREQUENCIES
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
-from snellen_curate.metadata.record_file import RecordFiles
-from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree
+from snellen_curate.metadata.records import CategoryTree, MetadataRecord, RecordFiles
 from snellen_curate.metadata.targets import find_targets
 from snellen_curate.metadata.templates import QuestionTemplate
 from snellen_curate.open_data import open_items

@@ -24,11 +24,9 @@ from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import latest_decisions, read_decisions
 from snellen_curate.questions.build import make_questions
 from snellen_curate.questions.extraction import Aspect, Instance, View, VisualFacts, clip_box, describe
-from snellen_curate.questions.extractors import table
-from snellen_curate.questions.extractors.local_models import _segments
-from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile, open_recorded
-from snellen_curate.questions.extractors.table import extraction_prompt, open_extractor
+from snellen_curate.questions.extractors import _segments, extraction_prompt, open_extractor, table
 from snellen_curate.questions.options import QuestionOptions
+from snellen_curate.questions.records import RecordedFacts, RecordedFile, open_recorded
 from snellen_curate.questions.sources import open_images
 from snellen_curate.questions.writing import choose_dimensions, load_dimensions
 

@@ -50,9 +50,9 @@ class Options(ActionOptions):
 
 def main(options: Options) -> Finished:
     """Check the images, and print what people are to look at."""
-    from snellen_curate.image_folder import ImageFolder
     from snellen_curate.images.check import ImageOptions, check_images
     from snellen_curate.open_data import open_items
+    from snellen_curate.questions.sources import ImageFolder
 
     def on_phase(name: str, progress: IndexProgress) -> None:
         if not options.quiet and progress.entries > progress.reused:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from snellen.stats.intervals import score_interval
-from snellen_curate.duplicates.compare_items import relate
+from snellen_curate.duplicates.compare_items import ItemFacts, ReadItems, relate
 from snellen_curate.duplicates.hash_index import HashIndex
-from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
 from snellen_curate.duplicates.match_images import EXACT, match_images
 from snellen_curate.duplicates.report import DuplicateSettings, ImageMatch, OverlapMatch, OverlapReport, Share
 from snellen_curate.duplicates.texts import jaccard, near_across

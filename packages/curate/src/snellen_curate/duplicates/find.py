@@ -16,9 +16,8 @@ from snellen.data_sets.items import ITEMS_FILE, ItemTable
 from snellen.settings import Settings
 from snellen_curate.duplicates.against import OtherData, find_overlap
 from snellen_curate.duplicates.build_index import SHARD_SIZE, IndexProgress, ListChanged, build_index
-from snellen_curate.duplicates.hash_index import HashIndex
-from snellen_curate.duplicates.index_format import VERSION
-from snellen_curate.duplicates.item_facts import ReadItems, read_items
+from snellen_curate.duplicates.compare_items import ReadItems, read_items
+from snellen_curate.duplicates.hash_index import VERSION, HashIndex
 from snellen_curate.duplicates.listing import MANIFEST_SUFFIXES, Listing, find_columns, manifest_columns, open_listing
 from snellen_curate.duplicates.match_images import ImageGraph, Matches, match_images
 from snellen_curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings

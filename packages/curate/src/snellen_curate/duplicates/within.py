@@ -6,10 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
-from snellen_curate.duplicates.compare_items import TextThresholds, relate
-from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
+from snellen_curate.duplicates.compare_items import ItemFacts, ReadItems, TextThresholds, Words, relate
 from snellen_curate.duplicates.match_images import EXACT, ImageGraph
-from snellen_curate.duplicates.question_words import Words
 from snellen_curate.duplicates.report import DuplicateCluster, ImageMatch, ImagePair, ItemPair
 from snellen_curate.duplicates.texts import near_pairs
 

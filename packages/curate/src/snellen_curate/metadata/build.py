@@ -37,9 +37,7 @@ from snellen_curate.metadata.drafts import Drafter, MediaFiles, QuestionDraft
 from snellen_curate.metadata.draw import balance_positions, fill_evenly
 from snellen_curate.metadata.guess_check import MOST_LEFT_OUT, GuessCheck, check_guessing, leave_out_guessable
 from snellen_curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
-from snellen_curate.metadata.record_file import RecordFiles
-from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree
+from snellen_curate.metadata.records import CategoryTree, MetadataRecord, RecordFiles
 from snellen_curate.metadata.templates import TemplateFile, read_templates
 from snellen_curate.step_options import StepOptions
 

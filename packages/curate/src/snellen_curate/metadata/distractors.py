@@ -25,8 +25,7 @@ from snellen_curate.asking import ask_json
 from snellen_curate.metadata import perturbations, targets
 from snellen_curate.metadata.catalogue import OtherRecords
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan
-from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, option_key
+from snellen_curate.metadata.records import CategoryTree, MetadataRecord, option_key
 from snellen_curate.metadata.templates import QuestionTemplate
 
 GROUP = "snellen.distractors"

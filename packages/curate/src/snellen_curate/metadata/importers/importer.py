@@ -23,7 +23,6 @@ from snellen.data_sets.decisions import read_decisions
 from snellen.data_sets.step import MediaWriter
 from snellen_curate.attribution import licence_at
 from snellen_curate.image_files import find_files
-from snellen_curate.metadata.record_file import write_records
 from snellen_curate.metadata.records import (
     Corners,
     MetadataHeader,
@@ -31,6 +30,7 @@ from snellen_curate.metadata.records import (
     ObjectBox,
     SourceFacts,
     record_problem,
+    write_records,
 )
 from snellen_curate.open_data import open_items
 
