@@ -25,7 +25,7 @@ from snellen_curate.duplicates.hash_index import (
     HashIndex,
     ImageQueries,
 )
-from snellen_curate.duplicates.image_hashes import REDUCED, Hashes, low_coefficients, phash
+from snellen_curate.duplicates.image_hashes import REDUCED, low_coefficients, phash
 from snellen_curate.duplicates.image_rule import THUMB_SIDE, Array, brightness, is_plain
 from snellen_curate.duplicates.report import DuplicateSettings, ImageMatch
 
@@ -77,8 +77,11 @@ def _crop_candidates(queries: ImageQueries, index: HashIndex) -> set[tuple[int, 
     has_copy = (queries.flags & (wanted | IS_FLAT)) == wanted
     usable = np.flatnonzero(has_copy & ~is_plain(queries.copies))
     for box in BOXES:
-        copies = queries.copies[usable] if box == WHOLE else cut_copies(queries.copies[usable], box)
-        hashes = queries.phash[usable] if box == WHOLE else _hash_copies(copies)
+        copies, hashes = queries.copies[usable], queries.phash[usable]
+        if box != WHOLE:
+            copies = cut_copies(copies, box)
+            # pHashes from small copies: within 2 bits of those of the images for 9 of 10.
+            hashes = phash(low_coefficients(_rise() @ brightness(copies) @ _rise().T))
         near = index.near_hashes(hashes, RADIUS)
         alike = index.likeness(copies, near.query, near.row) >= LIKENESS
         who, rows = usable[near.query[alike]], near.row[alike]
@@ -93,12 +96,6 @@ def cut_copies(copies: Array, box: Part) -> Array:
     cut = np.tensordot(copies.astype(np.float32), across, axes=([2], [1]))  # (n, 16, 3, 16)
     cut = np.tensordot(cut, down, axes=([1], [1]))  # (n, 3, 16, 16), columns before rows
     return cut.transpose(0, 3, 2, 1).round().astype(np.uint8)
-
-
-def _hash_copies(copies: Array) -> Hashes:
-    """pHashes from small copies: within 2 bits of those of the images for 9 of 10."""
-    rise = _rise()
-    return phash(low_coefficients(rise @ brightness(copies) @ rise.T))
 
 
 @cache

@@ -310,13 +310,10 @@ class EvidenceReader(ExitStack):
     def read(self, position: int) -> tuple[Evidence, ...]:
         """What each model replied about an item, and what was made of it. Of several rotations it
         is the first that was not right, else the first. Raises StorageError."""
-        return tuple(self._read_run(run, position) for run in self._runs)
+        return tuple(self.read_run(run, position) for run in self._runs)
 
-    def media_failure(self, run: RunVerdicts, position: int) -> str:
-        """Why a run could not read the image of an item."""
-        return self._read_run(run, position).verdict.removeprefix(f"{_NO_REPLY}: ")
-
-    def _read_run(self, run: RunVerdicts, position: int) -> Evidence:
+    def read_run(self, run: RunVerdicts, position: int) -> Evidence:
+        """What one model replied about an item."""
         place = int(run.places[position])
         if place == -1:
             return Evidence(run.name, verdict="not asked")
@@ -481,7 +478,7 @@ def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, It
         for run in runs:
             for position in run.media_failures:
                 if position not in problems:
-                    why = reader.media_failure(run, position)
+                    why = reader.read_run(run, position).verdict.removeprefix(f"{_NO_REPLY}: ")
                     problems[position] = ItemProblem(UNREADABLE, why)
     with_media = int(index.rows["has_media"].sum())
     if with_media >= _MIN_MEDIA_SHARE * len(index):

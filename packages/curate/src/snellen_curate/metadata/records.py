@@ -212,12 +212,8 @@ def geometry_problem(record: MetadataRecord, width: int, height: int) -> Exclusi
 
 
 def _describe_box(number: int, box: ObjectBox) -> str:
-    return f"box {number} ({box.label or box.expression}) {format_numbers(box.corners)}"
-
-
-def format_numbers(numbers: tuple[float, ...]) -> str:
-    """`[1, 2.5]`."""
-    return f"[{', '.join(f'{number:g}' for number in numbers)}]"
+    numbers = ", ".join(f"{each:g}" for each in box.corners)
+    return f"box {number} ({box.label or box.expression}) [{numbers}]"
 
 
 _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)

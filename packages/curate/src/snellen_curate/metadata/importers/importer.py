@@ -22,7 +22,6 @@ from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import read_decisions
 from snellen.data_sets.step import MediaWriter
 from snellen_curate.attribution import licence_at
-from snellen_curate.image_files import find_files
 from snellen_curate.metadata.records import (
     Corners,
     MetadataHeader,
@@ -32,7 +31,7 @@ from snellen_curate.metadata.records import (
     record_problem,
     write_records,
 )
-from snellen_curate.open_data import open_items
+from snellen_curate.open_data import find_files, open_items
 
 GROUP = "snellen.metadata_importers"
 SPLITS = frozenset({"train", "test", "val", "valid", "validation", "dev"})

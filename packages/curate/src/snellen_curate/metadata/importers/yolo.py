@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from snellen.core.errors import DataError
-from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 from snellen_curate.metadata.importers.box_files import box_record, file_name, image_size, label_space
 from snellen_curate.metadata.importers.importer import SPLITS, ImportedMetadata, ImportRequest, clip_box, only_path
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
+from snellen_curate.open_data import IMAGE_SUFFIXES, find_files
 
 _NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "_darknet.labels")
 
@@ -46,38 +49,27 @@ def _class_names(path: Path) -> tuple[dict[int, str], bool]:
         ]
     )
     for file in filter(Path.is_file, files):
-        text = file.read_text("utf-8", "replace")
-        if file.name in _NAME_FILES:
-            lines = enumerate(text.split("\n"))
-            names = {number: line.strip() for number, line in lines if line.strip()}
-        else:
-            names = _names_in_yaml(text)
+        text, settings = file.read_text("utf-8", "replace"), {}
+        try:
+            if file.name in _NAME_FILES:
+                listed: Any = text.split("\n")
+            else:
+                # Every scalar as it stands: `no` is a name.
+                settings = yaml.load(text, yaml.BaseLoader)
+                listed = settings.get("names") or ()
+            pairs = listed.items() if isinstance(listed, dict) else enumerate(listed)
+            names = {int(number): name.strip() for number, name in pairs if name.strip()}
+        except (yaml.YAMLError, ValueError, AttributeError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(
+                f"{file}: its `names:` cannot be read ({reason}); expected names, or numbers with names"
+            ) from error
         if names:
-            return names, "\nkpt_shape:" in f"\n{text}"
+            return names, "kpt_shape" in settings
     raise DataError(
         f"{path}: the names of the classes are nowhere; expected `names:` in a YAML file, or a "
         f"name a line in {', '.join(_NAME_FILES[:2])}"
     )
-
-
-def _names_in_yaml(text: str) -> dict[int, str]:
-    """`names:` of a data set's YAML file: a list, or numbers with names, in lines or brackets."""
-    lines = [line.split(" #")[0].rstrip() for line in text.splitlines()]
-    start = next((n for n, line in enumerate(lines) if line.startswith("names:")), len(lines))
-    entries: list[str] = []
-    for line in lines[start:]:
-        if entries and line and not line.startswith((" ", "-", "]", "}")):
-            break
-        bare = line.removeprefix("names:").strip().strip("[]{}")
-        entries += [entry for entry in bare.split(",") if entry.strip()]
-    names: dict[int, str] = {}
-    for entry in entries:
-        bare = entry.strip().removeprefix("- ")
-        number, colon, name = bare.partition(":")
-        is_numbered = bool(colon) and number.strip().isdecimal()
-        key = int(number) if is_numbered else len(names)
-        names[key] = (name if is_numbered else bare).strip().strip("'\"")
-    return names
 
 
 def _records(
