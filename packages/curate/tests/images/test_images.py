@@ -304,3 +304,14 @@ def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: pyte
     assert error == (
         "snellen: there is no folder, table or benchmark nowhere; name the folder that the pictures lie in\n"
     )
+
+
+def test_an_empty_folder_is_one_sentence_about_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    assert main(["curate", "pictures", "empty", "--out", "out"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("snellen: empty holds no picture, and no table that names some")
+    assert not Path("out").exists()

@@ -24,7 +24,7 @@ from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import FileSource, Source
 from snellen.data.media.sources import BrokenSource, DataFile
 from snellen_curate.duplicates.image_hashes import hash_from_cell
-from snellen_curate.open_data import IMAGE_SUFFIXES, find_files
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 
 MANIFEST_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
 _CAPTION_SUFFIXES = (".txt", ".caption")

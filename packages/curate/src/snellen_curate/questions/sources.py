@@ -28,7 +28,7 @@ from snellen.data_sets.step import SourceInfo
 from snellen.settings import Settings
 from snellen_curate.attribution import IMAGE_COLUMNS, URL_COLUMN
 from snellen_curate.duplicates.listing import tar_samples
-from snellen_curate.open_data import IMAGE_SUFFIXES, find_files
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 
 CAPTION_COLUMNS = ("caption", "captions", "description", "text")
 _KEPT = (*IMAGE_COLUMNS, "source", "split", "album", "start", "end")

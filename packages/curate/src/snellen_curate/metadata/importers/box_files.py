@@ -19,6 +19,7 @@ from snellen.core.errors import DataError, MediaError
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.data.json_document import decode_document
+from snellen_curate.image_files import IMAGE_SUFFIXES
 from snellen_curate.metadata.importers.importer import (
     ImportedMetadata,
     Importer,
@@ -28,7 +29,6 @@ from snellen_curate.metadata.importers.importer import (
     only_label,
 )
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
-from snellen_curate.open_data import IMAGE_SUFFIXES
 from snellen_curate.statistics.item_columns import read_image_facts
 
 _SUFFIXES = [each for suffix in sorted(IMAGE_SUFFIXES) for each in (suffix, suffix.upper())]

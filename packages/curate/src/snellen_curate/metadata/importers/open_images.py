@@ -14,6 +14,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError
 from snellen.data.json_document import decode_document
 from snellen_curate.attribution import licence_at
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 from snellen_curate.metadata.importers.box_files import image_size
 from snellen_curate.metadata.importers.importer import (
     ImportedMetadata,
@@ -23,7 +24,6 @@ from snellen_curate.metadata.importers.importer import (
     only_label,
 )
 from snellen_curate.metadata.records import MetadataRecord, ObjectBox
-from snellen_curate.open_data import IMAGE_SUFFIXES, find_files
 
 _SIDES = ("XMin", "YMin", "XMax", "YMax")
 _Rows = dict[str, list[dict[str, str]]]

@@ -18,9 +18,9 @@ from snellen.core.sample import Row
 from snellen.data.columns import is_image_column, is_video_column, parse_list
 from snellen.data.tables.hub import open_arrow
 from snellen.data.tables.open_table import IndexedTable, open_table
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 from snellen_curate.metadata.importers.importer import SPLITS, ImageWriter, ImportedMetadata, ImportRequest, only_path
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
-from snellen_curate.open_data import IMAGE_SUFFIXES, find_files
 
 _TEXT_FIELDS = (
     "license",

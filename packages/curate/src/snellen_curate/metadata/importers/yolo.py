@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 
 from snellen.core.errors import DataError
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 from snellen_curate.metadata.importers.box_files import box_record, file_name, image_size, label_space
 from snellen_curate.metadata.importers.importer import SPLITS, ImportedMetadata, ImportRequest, clip_box, only_path
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
-from snellen_curate.open_data import IMAGE_SUFFIXES, find_files
 
 _NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "_darknet.labels")
 
@@ -50,26 +50,31 @@ def _class_names(path: Path) -> tuple[dict[int, str], bool]:
     )
     for file in filter(Path.is_file, files):
         text, settings = file.read_text("utf-8", "replace"), {}
+        if file.name in _NAME_FILES:
+            listed: Any = text.split("\n")
+        else:
+            settings = _read_yaml(file, text)
+            listed = settings.get("names") or ()
+        pairs = listed.items() if isinstance(listed, dict) else enumerate(listed)
         try:
-            if file.name in _NAME_FILES:
-                listed: Any = text.split("\n")
-            else:
-                # Every scalar as it stands: `no` is a name.
-                settings = yaml.load(text, yaml.BaseLoader)
-                listed = settings.get("names") or ()
-            pairs = listed.items() if isinstance(listed, dict) else enumerate(listed)
             names = {int(number): name.strip() for number, name in pairs if name.strip()}
-        except (yaml.YAMLError, ValueError, AttributeError) as error:
-            reason = " ".join(str(error).split())
-            raise DataError(
-                f"{file}: its `names:` cannot be read ({reason}); expected names, or numbers with names"
-            ) from error
+        except (ValueError, AttributeError):
+            raise DataError(f"{file}: its `names:` are no list of names, nor numbers with names") from None
         if names:
             return names, "kpt_shape" in settings
     raise DataError(
         f"{path}: the names of the classes are nowhere; expected `names:` in a YAML file, or a "
         f"name a line in {', '.join(_NAME_FILES[:2])}"
     )
+
+
+def _read_yaml(file: Path, text: str) -> dict[str, Any]:
+    """The settings of a data set, each scalar as it stands: `no` is a name. Raises DataError."""
+    try:
+        settings = yaml.load(text, yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        raise DataError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    return settings if isinstance(settings, dict) else {}
 
 
 def _records(
