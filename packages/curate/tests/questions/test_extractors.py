@@ -88,7 +88,7 @@ def open_constant(argument: str, aspects: frozenset[Aspect]) -> Constant:
 
 
 def test_extractors_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("constant", f"{__name__}:open_constant", table.ENTRY_POINTS)
+    entry = EntryPoint("constant", f"{__name__}:open_constant", extractors.ENTRY_POINTS)
     monkeypatch.setattr(extractors, "plugin_entry_points", lambda group: {"constant": entry})
     monkeypatch.setattr(extractors, "load_entry_point", lambda loaded: open_constant)
     assert open_extractor("caption=constant:x").name == "constant:x"
