@@ -19,8 +19,7 @@ from pathlib import Path
 from PIL import Image
 
 from snellen_curate.metadata.build import MetadataQuestionOptions, build_questions
-from snellen_curate.metadata.record_file import write_records
-from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, SourceFacts
+from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, SourceFacts, write_records
 
 TEMPLATES = """
 [[templates]]

@@ -9,7 +9,6 @@ from random import Random
 import msgspec
 from PIL import Image, ImageDraw
 
-from snellen_curate.metadata.record_file import write_records
 from snellen_curate.metadata.records import (
     Keypoints,
     MetadataHeader,
@@ -17,6 +16,7 @@ from snellen_curate.metadata.records import (
     ObjectBox,
     ObjectRelation,
     SourceFacts,
+    write_records,
 )
 
 SIZE = (160, 120)

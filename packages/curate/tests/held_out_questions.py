@@ -30,10 +30,8 @@ from PIL import Image
 from rapidfuzz import fuzz
 
 from snellen.stats.intervals import wilson
-from snellen_curate.duplicates.compare_items import TextThresholds, relate
+from snellen_curate.duplicates.compare_items import ItemFacts, TextThresholds, compare_content, relate
 from snellen_curate.duplicates.find import find_duplicates
-from snellen_curate.duplicates.item_facts import ItemFacts
-from snellen_curate.duplicates.question_words import compare_content
 from snellen_curate.duplicates.report import DuplicateReport
 from snellen_curate.duplicates.texts import differ_in_numbers, jaccard, normalise_text, shared_ends, shingles, tokens
 

@@ -26,7 +26,8 @@ def read_toml(path: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise DataError(f"{path}: {missing_file(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path} cannot be read: {reason}") from error
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is no TOML: {error}") from error
     except RecursionError:

@@ -40,7 +40,7 @@ def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> It
 
 def _open_images(spec: str) -> ItemTable | None:
     """The images of a folder or of tars as items without questions; None if there are none."""
-    from snellen_curate.image_folder import ImageFolder
+    from snellen_curate.questions.sources import ImageFolder
 
     path = Path(spec).expanduser()
     table = ImageFolder(path) if path.exists() else None

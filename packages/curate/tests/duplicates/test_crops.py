@@ -12,9 +12,9 @@ from drawn_scenes import draw_scene, jpeg, png
 from PIL import Image, ImageDraw, ImageOps
 
 from snellen.cli import main
-from snellen_curate.duplicates.crops import BOXES, WHOLE, Part, cut_copies
 from snellen_curate.duplicates.find import find_duplicates
 from snellen_curate.duplicates.image_rule import ImageRule, is_plain, small_copy
+from snellen_curate.duplicates.match_images import BOXES, WHOLE, Part, cut_copies
 from snellen_curate.duplicates.report import DuplicateReport, DuplicateSettings
 
 Change = Callable[[Image.Image], Image.Image]

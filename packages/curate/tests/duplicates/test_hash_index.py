@@ -25,10 +25,9 @@ from snellen.core.errors import DataError, UsageError
 from snellen.core.media import digest_bytes
 from snellen_curate.duplicates import hash_index
 from snellen_curate.duplicates.build_index import IndexProgress, ListChanged, build_index
-from snellen_curate.duplicates.hash_index import HashIndex
+from snellen_curate.duplicates.hash_index import INDEX_FILE, HashIndex, IndexInfo
 from snellen_curate.duplicates.image_hashes import hash_images
 from snellen_curate.duplicates.image_rule import ImageRule
-from snellen_curate.duplicates.index_format import INDEX_FILE, IndexInfo
 from snellen_curate.duplicates.listing import ListEntry, open_listing
 
 

@@ -12,8 +12,8 @@ from PIL import Image
 
 from snellen.core.errors import UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image
+from snellen_curate.duplicates.build_index import open_hasher
 from snellen_curate.duplicates.hash_index import hamming
-from snellen_curate.duplicates.hashing import open_hasher
 from snellen_curate.duplicates.image_hashes import TURNS, ImageHash, UnreadableImage, hash_from_cell, hash_images
 from snellen_curate.duplicates.image_rule import likeness, turn_copies
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen_curate.duplicates.question_words import compare_content, content_words
+from snellen_curate.duplicates.compare_items import compare_content, content_words
 
 SAME = [
     ("How many dogs are there in the image?", "How many dogs are in the picture?"),

@@ -16,8 +16,7 @@ from snellen.core.errors import UsageError
 from snellen.core.request import Generate
 from snellen.data_sets.decisions import Decision, flagged_items, latest_decisions, read_decisions
 from snellen.data_sets.step import read_step
-from snellen_curate.filter.filtering import FilterRules, filter_items
-from snellen_curate.filter.model_runs import RUNS_FOLDER
+from snellen_curate.filter.filtering import RUNS_FOLDER, FilterRules, filter_items
 from snellen_curate.filter.summary import FilterResult
 from snellen_curate.open_data import open_items
 from snellen_curate.step_options import FilterOptions

@@ -304,3 +304,29 @@ def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: pyte
     assert error == (
         "snellen: there is no folder, table or benchmark nowhere; name the folder that the pictures lie in\n"
     )
+
+
+def test_an_empty_folder_is_one_sentence_about_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    assert main(["curate", "pictures", "empty", "--out", "out"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("snellen: empty holds no picture, and no table that names some")
+    assert not Path("out").exists()
+
+
+def test_ctrl_c_says_how_the_step_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    words = ["curate", "pictures", str(folder), "--out", str(tmp_path / "out"), "-q"]
+    monkeypatch.setattr("snellen_curate.images.check.find_duplicates", interrupt)
+    assert main(words) == 130
+    expected = f"what was finished is kept in {tmp_path / 'out'}; continue with: snellen {' '.join(words)}\n"
+    assert expected in capsys.readouterr().err
+    monkeypatch.undo()
+    assert main(words) in (0, 1)

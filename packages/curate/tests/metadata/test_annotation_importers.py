@@ -15,9 +15,7 @@ from snellen.core.errors import DataError
 from snellen_curate.metadata.build import build_questions
 from snellen_curate.metadata.draw import NO_FREQUENCIES
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
-from snellen_curate.metadata.record_file import RecordFiles
-from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree
+from snellen_curate.metadata.records import CategoryTree, MetadataRecord, RecordFiles
 from snellen_curate.metadata.targets import find_targets
 from snellen_curate.metadata.templates import QuestionTemplate
 from snellen_curate.open_data import open_items
@@ -106,6 +104,12 @@ def test_yolo_finds_the_names_of_the_classes(place: tuple[str, ...], tmp_path: P
     names.write_text("names: [cup, bus]" if names.suffix == ".yaml" else "cup\nbus\n")
     records, _ = imported("yolo", folder, tmp_path / "records.jsonl")
     assert [box.label for box in records[0].boxes] == ["bus", "cup"]
+
+
+def test_yolo_takes_any_names_that_yaml_has(tmp_path: Path) -> None:
+    folder = yolo_folder(tmp_path / "data", "names: {0: 'cup, blue #1', 1: no}\n")
+    records, _ = imported("yolo", folder, tmp_path / "records.jsonl")
+    assert [box.label for box in records[0].boxes] == ["no", "cup, blue #1"]
 
 
 def test_yolo_of_one_split_with_the_names_above_it(tmp_path: Path) -> None:
@@ -441,6 +445,9 @@ def test_images_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture
         ("coco", "a.json", "", "a.json is empty; expected a COCO annotation file"),
         ("yolo", "data.yaml", "nc: 3\n", "the names of the classes are nowhere"),
         ("yolo", "data.yaml", "names: [cup]\n", "line 1: '4 1 1 1' is no object"),
+        ("yolo", "data.yaml", "names: [cup\n", "data.yaml is no YAML: while parsing a flow sequence"),
+        ("yolo", "data.yaml", "names: [[cup]]\n", "its `names:` are no list of names"),
+        ("yolo", "data.yaml", "cup\n", "the names of the classes are nowhere"),
     ],
 )
 def test_mistakes_give_one_sentence(importer: str, name: str, text: str, sentence: str, tmp_path: Path) -> None:
@@ -488,7 +495,7 @@ def test_folders_that_do_not_fit(
         Path(folder, "classes.txt").write_text("cup\n")
     assert main(["curate", "metadata", importer, *paths, "--out", "records"]) == 2
     assert sentence in capsys.readouterr().err
-    assert not list(Path("records").glob("*"))
+    assert not Path("records").exists()
 
 
 def test_prints_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

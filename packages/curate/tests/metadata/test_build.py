@@ -22,9 +22,14 @@ from snellen.core.request import Generate
 from snellen.data_sets.decisions import Decision, latest_decisions, read_decisions
 from snellen_curate.metadata.build import MetadataQuestionOptions, build_questions
 from snellen_curate.metadata.question_counts import QuestionCounts, RecordOutcome
-from snellen_curate.metadata.record_file import write_records
-from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, ObjectBox, SourceFacts
-from snellen_curate.metadata.spaces import option_key
+from snellen_curate.metadata.records import (
+    MetadataHeader,
+    MetadataRecord,
+    ObjectBox,
+    SourceFacts,
+    option_key,
+    write_records,
+)
 from snellen_curate.metadata.templates import read_templates
 from snellen_curate.open_data import open_items
 from snellen_curate.step_options import StepOptions

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen_curate.metadata.english_nouns import add_article, pluralise
-from snellen_curate.metadata.templates import fill_placeholders
+from snellen_curate.metadata.templates import add_article, fill_placeholders, pluralise
 
 NOUNS = [
     ("person", "people", "a person"),

@@ -12,8 +12,7 @@ from PIL import Image
 
 from snellen.cli import main
 from snellen_curate.metadata.guess_check import GuessCheck
-from snellen_curate.metadata.record_file import write_records
-from snellen_curate.metadata.records import Corners, MetadataHeader, MetadataRecord, ObjectBox
+from snellen_curate.metadata.records import Corners, MetadataHeader, MetadataRecord, ObjectBox, write_records
 
 LABELS = ("cup", "dog", "bus", "chair", "person")
 SIZE = (320, 240)

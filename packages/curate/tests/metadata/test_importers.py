@@ -14,8 +14,7 @@ from PIL import Image
 from snellen.cli import main
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
-from snellen_curate.metadata.record_file import RecordFiles
-from snellen_curate.metadata.records import MetadataRecord, count_labels
+from snellen_curate.metadata.records import MetadataRecord, RecordFiles, count_labels
 
 
 def make_image(path: Path, colour: str = "red", size: tuple[int, int] = (40, 30)) -> Path:

@@ -37,8 +37,7 @@ from snellen_curate.metadata.perturbations import (
     perturb_text,
     wrong_boxes,
 )
-from snellen_curate.metadata.records import Corners, MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, option_key
+from snellen_curate.metadata.records import CategoryTree, Corners, MetadataRecord, option_key
 from snellen_curate.metadata.targets import find_targets
 from snellen_curate.metadata.templates import QuestionTemplate
 

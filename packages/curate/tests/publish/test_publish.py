@@ -24,6 +24,7 @@ from snellen.data_sets.sealing import open_sealed, read_key
 from snellen_curate.open_data import open_items
 from snellen_curate.publish.options import PublishOptions
 from snellen_curate.publish.publish import PublishResult, publish
+from snellen_curate.publish.survey import name_some
 
 OPTIONS = PublishOptions(
     name="Planted", title='Planted "questions": a | b', language=("en",), licence="CC-BY-4.0", hold_out=0.3
@@ -333,6 +334,7 @@ def test_items_that_cannot_be_asked_are_left_out_with_a_reason(tmp_path) -> None
     assert "no question" in decisions["object"].reason
     assert "options A and B are the same" in decisions["equal"].reason
     assert published.publication.licences == {"CC0-1.0": 2}
+    assert name_some(["a\n  b", "c"]) == "a b, c"
 
 
 @pytest.mark.parametrize("how", ["absolute", "parent", "link"])

@@ -22,13 +22,12 @@ from snellen.core.output import Generated, Output
 from snellen.core.request import Request
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import latest_decisions, read_decisions
+from snellen_curate.questions import extractors
 from snellen_curate.questions.build import make_questions
 from snellen_curate.questions.extraction import Aspect, Instance, View, VisualFacts, clip_box, describe
-from snellen_curate.questions.extractors import table
-from snellen_curate.questions.extractors.local_models import _segments
-from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile, open_recorded
-from snellen_curate.questions.extractors.table import extraction_prompt, open_extractor
+from snellen_curate.questions.extractors import _segments, extraction_prompt, open_extractor
 from snellen_curate.questions.options import QuestionOptions
+from snellen_curate.questions.records import RecordedFacts, RecordedFile, open_recorded
 from snellen_curate.questions.sources import open_images
 from snellen_curate.questions.writing import choose_dimensions, load_dimensions
 
@@ -89,9 +88,9 @@ def open_constant(argument: str, aspects: frozenset[Aspect]) -> Constant:
 
 
 def test_extractors_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("constant", f"{__name__}:open_constant", table.ENTRY_POINTS)
-    monkeypatch.setattr(table, "plugin_entry_points", lambda group: {"constant": entry})
-    monkeypatch.setattr(table, "load_entry_point", lambda loaded: open_constant)
+    entry = EntryPoint("constant", f"{__name__}:open_constant", extractors.ENTRY_POINTS)
+    monkeypatch.setattr(extractors, "plugin_entry_points", lambda group: {"constant": entry})
+    monkeypatch.setattr(extractors, "load_entry_point", lambda loaded: open_constant)
     assert open_extractor("caption=constant:x").name == "constant:x"
 
 

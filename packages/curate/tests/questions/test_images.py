@@ -25,7 +25,7 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.data_sets.step import read_step
 from snellen_curate.open_data import open_items
-from snellen_curate.questions.extractors.recorded import open_recorded
+from snellen_curate.questions.records import open_recorded
 
 
 @contextmanager

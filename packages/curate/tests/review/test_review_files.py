@@ -19,8 +19,7 @@ from snellen.report.writers import write_text
 from snellen_curate.open_data import open_items
 from snellen_curate.review.entries import REVIEWS_FILE
 from snellen_curate.review.exchange import import_reviews
-from snellen_curate.review.finishing import AGREEMENT_FILE, agreement_document
-from snellen_curate.review.opening import default_folder, open_review
+from snellen_curate.review.opening import AGREEMENT_FILE, agreement_document, default_folder, open_review
 from snellen_curate.review.queue import QUEUE_FILE
 from snellen_curate.review.server import describe_item
 

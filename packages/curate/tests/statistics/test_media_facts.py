@@ -11,8 +11,8 @@ from PIL import Image
 from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, InlineSource
 from snellen.core.sample import MediaRef
-from snellen_curate.statistics import media_facts
-from snellen_curate.statistics.media_facts import read_image_facts
+from snellen_curate.statistics import item_columns
+from snellen_curate.statistics.item_columns import read_image_facts
 
 
 def noise(width: int, height: int) -> Image.Image:
@@ -57,6 +57,6 @@ def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MediaError, match="cannot read"):
         read_image_facts(MediaRef("", FileSource(str(tmp_path / "lost.png"))))
     noise(400, 300).save(tmp_path / "large.png")
-    monkeypatch.setattr(media_facts, "max_image_pixels", lambda: 1_000)
+    monkeypatch.setattr(item_columns, "max_image_pixels", lambda: 1_000)
     with pytest.raises(MediaError, match="400 x 300"):
         read_image_facts(MediaRef("", FileSource(str(tmp_path / "large.png"))))

@@ -47,9 +47,15 @@ def run_action(arguments: Namespace, *, in_recipe: bool = False) -> Status:
     itself."""
     module = import_module(f"{__name__}.{arguments.action}")
     options = read_options(arguments, module.Options, command_line=arguments.command_line)
-    finished: Finished = module.main(options)
+    out = getattr(options, "out", None)
+    try:
+        finished: Finished = module.main(options)
+    except KeyboardInterrupt:
+        if out and not in_recipe:
+            print_line(f"what was finished is kept in {out}; continue with: {options.command_line}", error=True)
+        raise
     document = finished.document
-    if note := _outside_note(getattr(options, "out", None)):
+    if note := _outside_note(out):
         document = document._replace(blocks=[*document.blocks, note])
     if document.blocks or document.data is not None:
         write_document(_with_records(document), options)

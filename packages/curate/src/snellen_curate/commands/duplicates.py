@@ -69,10 +69,9 @@ class Options(ActionOptions):
 def main(options: Options) -> Finished:
     """Find duplicates, and write the folder that was asked for."""
     from snellen_curate.duplicates.decide import decisions, write_folder
-    from snellen_curate.duplicates.descriptions import duplicates_document
     from snellen_curate.duplicates.find import find_duplicates
     from snellen_curate.duplicates.image_rule import ImageRule
-    from snellen_curate.duplicates.report import DuplicateSettings
+    from snellen_curate.duplicates.report import DuplicateSettings, duplicates_document
 
     processes = options.limits.get("processes")
     if processes is not None and processes < 1:

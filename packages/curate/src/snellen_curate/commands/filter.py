@@ -90,8 +90,7 @@ def main(options: Options) -> Finished:
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
     from snellen.report.progress import show_progress
-    from snellen_curate.filter.filtering import FilterRules, filter_items
-    from snellen_curate.filter.model_runs import Reports
+    from snellen_curate.filter.filtering import FilterRules, Reports, filter_items
     from snellen_curate.filter.summary import filter_document
 
     if options.top < 1:

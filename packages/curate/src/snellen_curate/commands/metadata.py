@@ -56,7 +56,7 @@ def main(options: Options) -> Finished:
     """Import a data set."""
     from snellen.data_sets.step import STEP_FILE
     from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
-    from snellen_curate.metadata.record_file import METADATA_FILE
+    from snellen_curate.metadata.records import METADATA_FILE
 
     folders = [Path(name).expanduser() for name in options.media]
     kept = [folder for folder in folders if (folder / STEP_FILE).is_file()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import argument, option
 from snellen.cli.printing import print_line
-from snellen.core.errors import UnknownName, UsageError
+from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen_curate.commands._action import (
     ActionOptions,
     Finished,
@@ -50,9 +50,9 @@ class Options(ActionOptions):
 
 def main(options: Options) -> Finished:
     """Check the images, and print what people are to look at."""
-    from snellen_curate.image_folder import ImageFolder
     from snellen_curate.images.check import ImageOptions, check_images
     from snellen_curate.open_data import open_items
+    from snellen_curate.questions.sources import ImageFolder
 
     def on_phase(name: str, progress: IndexProgress) -> None:
         if not options.quiet and progress.entries > progress.reused:
@@ -60,12 +60,13 @@ def main(options: Options) -> Finished:
 
     try:
         opened = open_items(options.data, options.columns)
-    except UnknownName:
-        if Path(options.data).expanduser().exists():
+    except (UnknownName, DataError):
+        path, other = Path(options.data).expanduser(), "name the folder that the pictures lie in"
+        if path.is_dir():
+            raise UsageError(f"{options.data} holds no picture, and no table that names some; {other}") from None
+        if path.exists():
             raise
-        raise UsageError(
-            f"there is no folder, table or benchmark {options.data}; name the folder that the pictures lie in"
-        ) from None
+        raise UsageError(f"there is no folder, table or benchmark {options.data}; {other}") from None
     chosen = ImageOptions(drop=options.drop, faces=options.faces, **options.facts)
     counts = check_images(opened, options.out, chosen, on_phase)
     counts["left_out"] = opened.table.left_out if isinstance(opened.table, ImageFolder) else {}

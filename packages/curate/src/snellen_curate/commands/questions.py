@@ -129,7 +129,7 @@ class Options(ActionOptions):
 
 def main(options: Options) -> Finished:
     """Make questions, of images or of metadata records."""
-    from snellen_curate.metadata.record_file import find_metadata
+    from snellen_curate.metadata.records import find_metadata
     from snellen_curate.questions.results import questions_document
 
     if options.list:
@@ -256,7 +256,7 @@ def _make_of_records(options: Options) -> Finished:
     """Questions of metadata records."""
     from snellen_curate.metadata.build import MetadataQuestionOptions, build_questions
     from snellen_curate.metadata.question_counts import counts_document
-    from snellen_curate.metadata.record_file import find_metadata
+    from snellen_curate.metadata.records import find_metadata
     from snellen_curate.metadata.templates import DEFAULT_TEMPLATES
 
     fields = {"--extract": "extract", "--model-for": "roles", "--dimension": "dimensions", "--draw": "draw"}

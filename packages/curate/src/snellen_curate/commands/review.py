@@ -169,7 +169,7 @@ def _export(review: Review, options: Options) -> Finished:
 
 def _finish(review: Review, options: Options) -> Finished:
     from snellen.report.document import Document
-    from snellen_curate.review.finishing import finished_line
+    from snellen_curate.review.opening import finished_line
 
     undecided = options.finish or "refuse"
     finished = review.finish(undecided)
@@ -180,7 +180,7 @@ def _finish(review: Review, options: Options) -> Finished:
 
 
 def _agreement(review: Review, options: Options) -> Finished:
-    from snellen_curate.review.finishing import agreement_document
+    from snellen_curate.review.opening import agreement_document
 
     agreement, people = review.board.agreement(), review.board.figures().annotators
     is_open = any(not each.action for _, each in review.board.outcomes())

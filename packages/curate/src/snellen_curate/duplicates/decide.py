@@ -12,10 +12,19 @@ import msgspec
 from snellen.core.atomic_write import save
 from snellen.data_sets.decisions import Action, Decision, Evidence, count_actions
 from snellen.data_sets.step import open_step
-from snellen_curate.duplicates.decision_rules import CONTRADICTION, DUPLICATE, POSSIBLE
-from snellen_curate.duplicates.descriptions import describe_image_match, describe_overlap, report_data
 from snellen_curate.duplicates.find import DuplicateSearchResult
-from snellen_curate.duplicates.report import DuplicateReport, ImageMatch, ItemPair, OverlapReport
+from snellen_curate.duplicates.report import (
+    CONTRADICTION,
+    DUPLICATE,
+    POSSIBLE,
+    DuplicateReport,
+    ImageMatch,
+    ItemPair,
+    OverlapReport,
+    describe_image_match,
+    describe_overlap,
+    report_data,
+)
 
 STEP = "duplicates"
 REPORT_FILE = "duplicates.json"

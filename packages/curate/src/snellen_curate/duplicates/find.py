@@ -14,15 +14,13 @@ from msgspec.structs import replace
 
 from snellen.data_sets.items import ITEMS_FILE, ItemTable
 from snellen.settings import Settings
-from snellen_curate.duplicates.against import OtherData, find_overlap
 from snellen_curate.duplicates.build_index import SHARD_SIZE, IndexProgress, ListChanged, build_index
-from snellen_curate.duplicates.hash_index import HashIndex
-from snellen_curate.duplicates.index_format import VERSION
-from snellen_curate.duplicates.item_facts import ReadItems, read_items
+from snellen_curate.duplicates.compare_items import ReadItems, read_items
+from snellen_curate.duplicates.hash_index import VERSION, HashIndex
+from snellen_curate.duplicates.item_matches import OtherData, find_item_pairs, find_overlap, image_pairs, make_clusters
 from snellen_curate.duplicates.listing import MANIFEST_SUFFIXES, Listing, find_columns, manifest_columns, open_listing
 from snellen_curate.duplicates.match_images import ImageGraph, Matches, match_images
 from snellen_curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings
-from snellen_curate.duplicates.within import find_item_pairs, image_pairs, make_clusters
 from snellen_curate.open_data import open_items
 
 _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
@@ -95,7 +93,7 @@ def find_duplicates(
     """
     indexes = _Indexes(processes, on_phase)
     # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
-    opened = {spec: _open_other(spec) for spec in settings.against}
+    opened = {spec: open_items(spec) if is_benchmark(spec) else open_listing(spec) for spec in settings.against}
     read = read_items(open_items(data, columns))
     index = indexes.of_items(read)
     others: dict[str, OtherData] = {}
@@ -108,11 +106,6 @@ def find_duplicates(
     report = _report(read, index, settings)
     reports = tuple(find_overlap(read, index, one, settings) for one in others.values())
     return DuplicateSearchResult(replace(report, against=reports), read)
-
-
-def _open_other(spec: str) -> ItemTable | Listing:
-    """What is compared with: a benchmark, or a list of images. Raises UsageError."""
-    return open_items(spec) if is_benchmark(spec) else open_listing(spec)
 
 
 def is_benchmark(spec: str | Path) -> bool:

@@ -114,7 +114,14 @@ def open_listing(spec: str | Path) -> Listing:
             raise DataError(
                 f"{spec} holds no picture; expected files such as .jpg and .png, or .tar files of a webdataset"
             )
-        return Listing(str(spec), "folder", lambda: _folder_entries(path))
+        return Listing(
+            str(spec),
+            "folder",
+            lambda: (
+                ListEntry(file.relative_to(path).as_posix(), FileSource(str(file)))
+                for file in find_files(path, IMAGE_SUFFIXES)
+            ),
+        )
     if not path.is_file():
         raise UsageError(f"there is no file or folder {spec}")
     if path.suffix == ".tar":
@@ -159,11 +166,6 @@ def find_columns(columns: Sequence[str]) -> dict[str, str]:
         if match is not None:
             found[role] = match
     return found
-
-
-def _folder_entries(folder: Path) -> Iterator[ListEntry]:
-    for path in find_files(folder, IMAGE_SUFFIXES):
-        yield ListEntry(path.relative_to(folder).as_posix(), FileSource(str(path)))
 
 
 def _tar_entries(tars: Sequence[Path]) -> Iterator[ListEntry]:

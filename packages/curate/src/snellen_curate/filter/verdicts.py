@@ -1,4 +1,5 @@
-"""What runs say about each item: right, wrong, or nothing; and the replies as evidence.
+"""What runs say about each item: right, wrong, or nothing, with the replies as evidence; and what the
+rules make of that.
 
 Verdicts are arrays in the order of the items. What a model replied is read again, from the line of
 the run that a verdict came from, only for the items that need it.
@@ -7,18 +8,19 @@ the run that a verdict came from, only for the items that need it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec import Struct
-from numpy import int8, int64, intp
+from numpy import bool_, float64, int8, int64, intp
 from numpy.typing import NDArray
 
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
@@ -29,7 +31,17 @@ from snellen.core.sample import Kind, Sample
 from snellen.data_sets.decisions import Evidence
 from snellen.data_sets.items import ItemTable, item_kind
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
-from snellen_curate.filter.rules import ModelKind, guess_of
+from snellen_curate.filter.rules import (
+    FORMS,
+    KINDS,
+    Judgement,
+    ModelKind,
+    Rule,
+    check_rule,
+    flag_probabilities,
+    guess_of,
+    judge,
+)
 
 T = TypeVar("T")
 
@@ -298,13 +310,10 @@ class EvidenceReader(ExitStack):
     def read(self, position: int) -> tuple[Evidence, ...]:
         """What each model replied about an item, and what was made of it. Of several rotations it
         is the first that was not right, else the first. Raises StorageError."""
-        return tuple(self._read_run(run, position) for run in self._runs)
+        return tuple(self.read_run(run, position) for run in self._runs)
 
-    def media_failure(self, run: RunVerdicts, position: int) -> str:
-        """Why a run could not read the image of an item."""
-        return self._read_run(run, position).verdict.removeprefix(f"{_NO_REPLY}: ")
-
-    def _read_run(self, run: RunVerdicts, position: int) -> Evidence:
+    def read_run(self, run: RunVerdicts, position: int) -> Evidence:
+        """What one model replied about an item."""
         place = int(run.places[position])
         if place == -1:
             return Evidence(run.name, verdict="not asked")
@@ -363,3 +372,151 @@ def brief_evidence(names: Sequence[str]) -> Callable[[tuple[int, ...]], tuple[Ev
         return tuple(Evidence(name, verdict=word) for name, word in zip(names, words, strict=True))
 
     return evidence_of
+
+
+UNREADABLE, NO_IMAGE, NO_ANSWER = "unreadable", "no picture", "no answer"
+_MIN_MEDIA_SHARE = 0.9
+"""If this share of the items has an image or video, an item without one is flagged; with fewer,
+the data are a mixture."""
+
+
+class ItemProblem(NamedTuple):
+    """Why no model can be judged by an item."""
+
+    rule: str
+    """`unreadable` (the row, its image or its video), `no image` or `no answer`."""
+    reason: str
+
+
+class JudgedRule(NamedTuple):
+    """A rule and what it says about every item."""
+
+    rule: Rule
+    models: int
+    right: NDArray[intp]
+    """Models that are right, by item (items,)."""
+    silent: NDArray[intp]
+    """Models without a reply, by item (items,)."""
+    judgements: NDArray[int8]
+    """`Judgement` by item (items,)."""
+    guess_independent: NDArray[float64]
+    """Probability of a flag if the models guessed independently in every pass (items,); NaN if
+    unknown."""
+    guess_once: NDArray[float64]
+    """The same if each model kept to the option that it drew first (items,)."""
+
+    def reason(self, position: int, is_pair: bool) -> str:
+        """How many models are right, as a clause: "2 of 3 text-only models are right"."""
+        right, silent = int(self.right[position]), int(self.silent[position])
+        kind = self.rule.kind
+        if right:
+            text = f"{right} of {self.models} {kind} models {'is' if right == 1 else 'are'} right"
+        else:
+            text = f"none of {self.models} {kind} models is right"
+        if is_pair:
+            text += " on both questions of the pair"
+        return f"{text}, {silent} gave no reply" if silent else text
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItems:
+    """Everything that is known before anything is decided."""
+
+    index: ItemIndex
+    runs: tuple[RunVerdicts, ...]
+    problems: Mapping[int, ItemProblem]
+    """By position, items that no model can be judged by."""
+    askable: NDArray[bool_]
+    """Items without a problem (items,)."""
+    applied: tuple[JudgedRule, ...]
+    others: tuple[JudgedRule, ...]
+    """Rules that decide nothing, to compare."""
+
+    def flagged_mask(self, kinds: Sequence[ModelKind] = KINDS) -> NDArray[bool_]:
+        """Items that an applied rule of these kinds flags (items,)."""
+        return self._some_rule_says(Judgement.FLAG, kinds)
+
+    def undecided_mask(self) -> NDArray[bool_]:
+        """Items that no rule flags, and that one cannot judge (items,)."""
+        return self._some_rule_says(Judgement.UNDECIDED) & ~self.flagged_mask()
+
+    def reasons(self, position: int, judgement: Judgement) -> tuple[str, str]:
+        """The applied rules that say this about an item, and why."""
+        rules = [each for each in self.applied if each.judgements[position] == judgement]
+        is_pair = bool(self.index.rows["size"][position] > 1)
+        why = dict.fromkeys(each.reason(position, is_pair) for each in rules)
+        return ", ".join(each.rule.name for each in rules), "; ".join(why)
+
+    def _some_rule_says(self, judgement: Judgement, kinds: Sequence[ModelKind] = KINDS) -> NDArray[bool_]:
+        says = [(each.judgements == judgement) & (each.rule.kind in kinds) for each in self.applied]
+        result: NDArray[bool_] = np.logical_or.reduce(says) & self.askable
+        return result
+
+
+def judge_items(
+    index: ItemIndex, runs: Sequence[RunVerdicts], chosen: Sequence[Rule], min_replies: int | None = None
+) -> JudgedItems:
+    """Judge every item by the chosen rules, and by the papers' others to compare."""
+    problems = find_problems(index, runs)
+    askable = np.ones(len(index), dtype=np.bool_)
+    askable[list(problems)] = False
+    joined = [(run.kind, join_pairs(run.verdicts, index.rows["unit"])) for run in runs]
+
+    def judge_by(rule: Rule) -> JudgedRule:
+        return _judge_rule(rule, index, joined, min_replies)
+
+    others = _other_rules([run.kind for run in runs], chosen)
+    return JudgedItems(
+        index, tuple(runs), problems, askable, tuple(map(judge_by, chosen)), tuple(map(judge_by, others))
+    )
+
+
+def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, ItemProblem]:
+    """Items that no model can be judged by, by position."""
+    problems = {position: ItemProblem(UNREADABLE, reason) for position, reason in index.problems.items()}
+    with EvidenceReader(runs) as reader:
+        for run in runs:
+            for position in run.media_failures:
+                if position not in problems:
+                    why = reader.read_run(run, position).verdict.removeprefix(f"{_NO_REPLY}: ")
+                    problems[position] = ItemProblem(UNREADABLE, why)
+    with_media = int(index.rows["has_media"].sum())
+    if with_media >= _MIN_MEDIA_SHARE * len(index):
+        reason = f"it has no picture, as {with_media} of {len(index)} items have"
+        for position in (~index.rows["has_media"]).nonzero()[0].tolist():
+            problems.setdefault(position, ItemProblem(NO_IMAGE, reason))
+    for position in (~index.rows["has_gold"]).nonzero()[0].tolist():
+        problems.setdefault(position, ItemProblem(NO_ANSWER, "the data have no answer to it"))
+    return problems
+
+
+def _other_rules(kinds: Sequence[ModelKind], chosen: Sequence[Rule]) -> Iterator[Rule]:
+    """The rules of the papers that are not chosen, as far as these models allow them."""
+    counts = Counter(kinds)
+    for rule in FORMS.values():
+        if rule not in chosen and counts[rule.kind]:
+            with suppress(UsageError):
+                check_rule(rule, counts[rule.kind])
+                yield rule
+
+
+def _judge_rule(
+    rule: Rule, index: ItemIndex, joined: Sequence[tuple[ModelKind, NDArray[int8]]], min_replies: int | None
+) -> JudgedRule:
+    """Apply a rule to the verdicts of the models of its kind, with the chance that guesses are
+    flagged. `joined` has verdicts of shape (items,)."""
+    verdicts = np.stack([each for kind, each in joined if kind == rule.kind])  # (models, items)
+    right = (verdicts == ItemVerdict.RIGHT).sum(axis=0)
+    silent = (verdicts == ItemVerdict.SILENT).sum(axis=0)
+    models = len(verdicts)
+    once = index.rows["guess_once"] ** index.rows["size"]
+    independent = index.rows["guess_once"] ** (index.rows["size"] * index.rows["passes"])
+    return JudgedRule(
+        rule,
+        models,
+        right,
+        silent,
+        judge(rule, right, silent, models, min_replies),
+        flag_probabilities(rule, independent, models),
+        flag_probabilities(rule, once, models),
+    )

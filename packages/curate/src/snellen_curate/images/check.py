@@ -31,8 +31,14 @@ from snellen_curate.duplicates.decide import decisions as duplicate_decisions
 from snellen_curate.duplicates.find import OnPhase, find_duplicates
 from snellen_curate.duplicates.report import DuplicateSettings
 from snellen_curate.images import KINDS
-from snellen_curate.images.file_facts import read_file_facts
-from snellen_curate.images.quality import MIN_SHARPNESS, Measures, least_sharpness, measure_quality, open_face_counter
+from snellen_curate.images.quality import (
+    MIN_SHARPNESS,
+    Measures,
+    least_sharpness,
+    measure_quality,
+    open_face_counter,
+    read_file_facts,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage

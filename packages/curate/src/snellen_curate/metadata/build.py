@@ -37,9 +37,7 @@ from snellen_curate.metadata.drafts import Drafter, MediaFiles, QuestionDraft
 from snellen_curate.metadata.draw import balance_positions, fill_evenly
 from snellen_curate.metadata.guess_check import MOST_LEFT_OUT, GuessCheck, check_guessing, leave_out_guessable
 from snellen_curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
-from snellen_curate.metadata.record_file import RecordFiles
-from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree
+from snellen_curate.metadata.records import CategoryTree, MetadataRecord, RecordFiles
 from snellen_curate.metadata.templates import TemplateFile, read_templates
 from snellen_curate.step_options import StepOptions
 
@@ -200,9 +198,11 @@ class _Build:
                 # Questions whose requests failed keep their places: the next start asks again.
                 end = max(places[name], places[name] + shares[name] - len(made[name]) - failed[name])
                 for place in range(places[name], end):
-                    row = rows[place % len(rows)]
-                    jobs.append(self._job(pool, row, place // len(rows)))
-                    sources[jobs[-1].id] = name, row
+                    slot, at = divmod(place, len(rows))
+                    record = self.catalogue.record(rows[at])
+                    item = self.drafter.item_id(pool, record, slot)
+                    jobs.append(Job(item, self.drafter.draft(pool, record, slot)))
+                    sources[item] = name, rows[at]
                 places[name] = end
             if not jobs:
                 break
@@ -220,10 +220,6 @@ class _Build:
                     self.outcomes.refuse(row, result.id, result.value)
         # One of each source after the other: a larger limit appends to a smaller one's list.
         return [draft for turn in zip_longest(*made.values()) for draft in turn if draft is not None]
-
-    def _job(self, pool: TemplatePool, row: int, slot: int) -> Job[QuestionDraft | Exclusion]:
-        record = self.catalogue.record(row)
-        return Job(self.drafter.item_id(pool, record, slot), self.drafter.draft(pool, record, slot))
 
     def _check(self, subtasks: dict[str, list[QuestionDraft]]) -> dict[str, GuessCheck]:
         """Leave out what the texts alone answer, and measure the rest. Nothing is left out while

@@ -18,9 +18,7 @@ from snellen.core.sample import sampling_key
 from snellen.data_sets.decisions import Exclusion
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan, plan_answers
 from snellen_curate.metadata.perturbations import KnownBoxes
-from snellen_curate.metadata.record_file import RecordFiles
-from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, option_key
+from snellen_curate.metadata.records import CategoryTree, MetadataRecord, RecordFiles, option_key
 from snellen_curate.metadata.targets import answer_texts, box_targets, has_targets
 from snellen_curate.metadata.templates import QuestionTemplate
 

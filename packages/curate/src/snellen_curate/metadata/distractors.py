@@ -25,8 +25,7 @@ from snellen_curate.asking import ask_json
 from snellen_curate.metadata import perturbations, targets
 from snellen_curate.metadata.catalogue import OtherRecords
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan
-from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, option_key
+from snellen_curate.metadata.records import CategoryTree, MetadataRecord, option_key
 from snellen_curate.metadata.templates import QuestionTemplate
 
 GROUP = "snellen.distractors"
@@ -196,10 +195,6 @@ def _propose_numbers(context: DistractorContext, settings: perturbations.NumberS
     yield from perturbations.perturb_number(gold, settings, rng, plan.size, context.frequencies)
 
 
-def _propose_characters(context: DistractorContext, settings: perturbations.CharacterSettings) -> Iterator[str]:
-    return perturbations.perturb_text(context.target.gold, settings, context.rng)
-
-
 def _propose_boxes(context: DistractorContext, settings: perturbations.BoxSettings) -> Iterator[str]:
     box = context.target.box
     if box is None:
@@ -243,10 +238,6 @@ def _propose_wrong_answers(context: DistractorContext, settings: NoSettings) -> 
     return iter(wrong)
 
 
-def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
-    yield targets.NO if option_key(context.target.gold) == option_key(targets.YES) else targets.YES
-
-
 STRATEGIES: dict[str, DistractorStrategy] = {
     "categories": DistractorStrategy(CategorySettings, _propose_categories),
     "other_items": DistractorStrategy(OtherItemSettings, _propose_other_items, of_any_length=True),
@@ -254,11 +245,19 @@ STRATEGIES: dict[str, DistractorStrategy] = {
     "numbers": DistractorStrategy(perturbations.NumberSettings, _propose_numbers),
     "boxes": DistractorStrategy(perturbations.BoxSettings, _propose_boxes),
     "other_objects": DistractorStrategy(NoSettings, _propose_other_objects),
-    "characters": DistractorStrategy(perturbations.CharacterSettings, _propose_characters),
+    "characters": DistractorStrategy(
+        perturbations.CharacterSettings,
+        lambda context, settings: perturbations.perturb_text(context.target.gold, settings, context.rng),
+    ),
     "orders": DistractorStrategy(perturbations.OrderSettings, _propose_orders),
     "keypoints": DistractorStrategy(perturbations.KeypointSettings, _propose_keypoints),
     "wrong_answers": DistractorStrategy(NoSettings, _propose_wrong_answers, of_any_length=True),
-    "yes_no": DistractorStrategy(NoSettings, _propose_yes_no),
+    "yes_no": DistractorStrategy(
+        NoSettings,
+        lambda context, _: iter(
+            (targets.NO if option_key(context.target.gold) == option_key(targets.YES) else targets.YES,)
+        ),
+    ),
 }
 """Names in a template's `distractors`. `model` is one more: it asks."""
 

@@ -22,8 +22,7 @@ from snellen_curate.metadata import distractors
 from snellen_curate.metadata.catalogue import Catalogue, OtherRecords, TemplatePool
 from snellen_curate.metadata.distractors import WRITTEN, DistractorContext, find_strategy
 from snellen_curate.metadata.draw import seeded_random
-from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
-from snellen_curate.metadata.spaces import CategoryTree
+from snellen_curate.metadata.records import CategoryTree, MetadataHeader, MetadataRecord, geometry_problem
 from snellen_curate.metadata.targets import QuestionTarget, ask_question, find_targets, question_fields
 from snellen_curate.metadata.templates import QuestionTemplate
 

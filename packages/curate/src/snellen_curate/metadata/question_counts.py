@@ -24,7 +24,7 @@ from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen_curate.metadata.catalogue import Catalogue
 from snellen_curate.metadata.drafts import QuestionDraft
 from snellen_curate.metadata.guess_check import GuessCheck
-from snellen_curate.metadata.record_file import RecordFiles
+from snellen_curate.metadata.records import RecordFiles
 
 RECORDS_FILE = "records.jsonl"
 NOT_DRAWN = Exclusion("not drawn", "others were drawn for the subtasks that it fits")

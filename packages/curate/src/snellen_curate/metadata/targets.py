@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from random import Random
 
 from snellen_curate.metadata.draw import AnswerFrequencies
-from snellen_curate.metadata.records import Keypoints, MetadataRecord, ObjectBox, count_labels, labels_of
-from snellen_curate.metadata.spaces import CategoryTree, option_key
+from snellen_curate.metadata.records import (
+    CategoryTree,
+    Keypoints,
+    MetadataRecord,
+    ObjectBox,
+    count_labels,
+    labels_of,
+    option_key,
+)
 from snellen_curate.metadata.templates import QuestionTemplate, fill_placeholders
 
 YES, NO = "Yes", "No"

@@ -64,7 +64,8 @@ def write_card(
     by its name, `licences` the lines of `LICENCES.tsv`, `specs` the TOML description of each split.
     """
     environment = Environment(trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"cell": _cell, "json": partial(json.dumps, ensure_ascii=False)}
+    environment.filters["cell"] = lambda value: " ".join(str(value).split()).replace("|", "\\|")
+    environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
     template = environment.from_string(resources.files(__package__).joinpath("card.md.jinja").read_text("utf-8"))
     return template.render(
         publication=publication,
@@ -125,7 +126,3 @@ def _ability_rows(splits: Mapping[str, Mapping[str, int]]) -> list[tuple[object,
     abilities = sorted({name for counts in splits.values() for name in counts})
     rows = [(name or "not stated", *(counts.get(name, 0) for counts in splits.values())) for name in abilities]
     return [*rows, ("all", *(sum(counts.values()) for counts in splits.values()))]
-
-
-def _cell(value: object) -> str:
-    return " ".join(str(value).split()).replace("|", "\\|")

@@ -147,7 +147,7 @@ class Survey:
         reasons: dict[str, str] = {}
         for name, findings in self.findings.items():
             for finding in findings:
-                reasons.setdefault(finding.rule, f"{name}: {finding.reason}")
+                reasons.setdefault(finding.rule, f"{' '.join(name.split())}: {finding.reason}")
         return reasons
 
     def ability_counts(self, *, held_out: bool) -> dict[str, int]:
@@ -329,6 +329,6 @@ def _earlier_steps(folder: Path | None) -> tuple[int, list[tuple[str, str, str, 
 
 
 def name_some(names: list[str]) -> str:
-    """The first few names."""
+    """The first few names, in a line."""
     more = len(names) - _MAX_LISTED
-    return ", ".join(names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(" ".join(name.split()) for name in names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

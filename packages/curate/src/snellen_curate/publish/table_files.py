@@ -201,7 +201,7 @@ class PandasReading:
         """What a user of VLMEvalKit must know about the file."""
         found = [
             f"{file}: pandas, which VLMEvalKit reads it with, takes the text {text!r} for an empty "
-            f"cell ({_some(rows)}); write it otherwise, e.g. `none of these`"
+            f"cell ({', '.join(rows[:3])}{', ...' if len(rows) > 3 else ''}); write it otherwise, e.g. `none of these`"
             for text, rows in sorted(self.missing.items())
         ]
         for name, texts in self._numbers.items():
@@ -272,7 +272,3 @@ def _base64_cell(data: bytes) -> str:
 def tsv_line(cells: Sequence[str]) -> bytes:
     """A line of a TSV file: cells with tabs, quotes or line breaks are quoted."""
     return delimited_line(cells, "\t")
-
-
-def _some(rows: Sequence[str]) -> str:
-    return f"{', '.join(rows[:3])}{', ...' if len(rows) > 3 else ''}"

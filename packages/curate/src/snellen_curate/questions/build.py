@@ -21,13 +21,12 @@ from snellen.data_sets.step import Step, open_step
 from snellen_curate.asking import Job, Models, Result, open_models
 from snellen_curate.questions import rules
 from snellen_curate.questions.extraction import Extractor
-from snellen_curate.questions.extractors.recorded import RecordedExtractor
-from snellen_curate.questions.extractors.table import open_extractor
+from snellen_curate.questions.extractors import open_extractor
 from snellen_curate.questions.fact_extraction import FactExtraction
 from snellen_curate.questions.image_job import STEP, ImageJobs
 from snellen_curate.questions.options import QuestionOptions
 from snellen_curate.questions.question_items import Candidate, all_drafts, balance, build_items
-from snellen_curate.questions.records import ImageRecord, ImageRecords
+from snellen_curate.questions.records import ImageRecord, ImageRecords, RecordedExtractor
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen_curate.questions.several_images import SOURCES, find_albums, record_id
 from snellen_curate.questions.sources import ImageSource

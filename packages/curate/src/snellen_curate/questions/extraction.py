@@ -177,12 +177,11 @@ class View:
 
     def crops(self, most: int) -> Iterator[tuple[Instance, MediaRef]]:
         """The largest instances with a box, each as an image of its own."""
-        boxed = [instance for instance in self.instances if instance.box is not None]
-        largest = sorted(boxed, key=lambda instance: -_area(instance.box or (0, 0, 0, 0)))[:most]
+        boxed = [(instance, instance.box) for instance in self.instances if instance.box is not None]
+        boxed.sort(key=lambda pair: (pair[1][2] - pair[1][0]) * (pair[1][1] - pair[1][3]))
         image = decode_image(self.ref.source.read(), max_image_pixels())
-        for instance in largest:
-            assert instance.box is not None
-            edges = clip_box(instance.box, self.width, self.height)
+        for instance, box in boxed[:most]:
+            edges = clip_box(box, self.width, self.height)
             if edges[2] - edges[0] < _MIN_CROP or edges[3] - edges[1] < _MIN_CROP:
                 continue
             out = io.BytesIO()
@@ -243,7 +242,3 @@ def only(extraction: VisualFacts, aspects: Collection[str]) -> VisualFacts:
         dense=extraction.dense if "dense" in aspects else (),
         texts=extraction.texts if "text" in aspects else (),
     )
-
-
-def _area(box: Box) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])

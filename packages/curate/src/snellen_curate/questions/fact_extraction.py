@@ -26,7 +26,7 @@ from snellen_curate.questions.extraction import (
     VisualFacts,
     read_size,
 )
-from snellen_curate.questions.extractors.recorded import RecordedExtractor
+from snellen_curate.questions.records import RecordedExtractor
 from snellen_curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count, find_nouns
 from snellen_curate.questions.sources import SourceMedium
 

@@ -17,8 +17,7 @@ from snellen.core.request import Generation
 from snellen.core.sample import sampling_key
 from snellen_curate.asking import ask_json
 from snellen_curate.questions.extraction import VisualFacts, describe
-from snellen_curate.questions.extractors.recorded import plain_extraction
-from snellen_curate.questions.records import Draft, ImageRecords, RestatedCaption
+from snellen_curate.questions.records import Draft, ImageRecords, RestatedCaption, plain_extraction
 from snellen_curate.questions.rules import DISTRACTORS, WrittenQuestion
 from snellen_curate.questions.sources import SourceMedium
 from snellen_curate.questions.writing import number_lines, prompt_messages, prompt_texts

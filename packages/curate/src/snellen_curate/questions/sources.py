@@ -1,5 +1,5 @@
-"""Images and videos that questions are made of: a folder, webdataset tars, or a manifest with
-captions, licences and sources."""
+"""Images and videos that questions are made of, or that are looked at without any: a folder, webdataset
+tars, or a manifest with captions, licences and sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from snellen.benchmarks.declaration.data_file import ITEMS_FILE
 from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.media import FileSource, MediaKind, digest_bytes
-from snellen.core.sample import MediaRef, Row
+from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import id_of
 from snellen.data.detect import TABLES
 from snellen.data.media.image_files import FileDigests
@@ -194,3 +194,31 @@ def _file_ref(file: Path, kind: MediaKind, digests: FileDigests) -> MediaRef:
         return MediaRef(digests.digest(file), FileSource(str(file)), kind)
     except OSError as error:
         return _broken(file, f"cannot read {file}: {error.strerror or error}", kind)
+
+
+class ImageFolder:
+    """The images and videos below a folder, named by their paths in it, or those of tars."""
+
+    columns = ("index", "image")
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.origin = Origin("own", file=str(path.absolute()))
+        self._images = ImageSource(path)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the names and sizes of the files."""
+        return self._images.describe().digest
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What lies in the folder and is not read, with its count."""
+        return dict(self._images.left_out)
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __iter__(self) -> Iterator[Row]:
+        for number, image in enumerate(self._images):
+            yield Row(number, {"index": image.id, **image.cells}, (image.medium,))

@@ -2,32 +2,156 @@
 
 OUT/NAME/           the data set folder of a step
 OUT/NAME.txt        what its command printed
-OUT/.recipe/        what each step was run with (`progress_state`)
+OUT/.recipe/        what each step was run with, and how it ended
+
+A step is done if it ended with the same options on the same data. Its data are compared by content:
+a step before it that was run again and wrote the same items invalidates nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.errors import UsageError
-from snellen.data_sets.decisions import DECISIONS_FILE
+from snellen.core.atomic_write import save
+from snellen.core.errors import DataError, StorageError, UsageError, storage_errors
+from snellen.data_sets.decisions import DECISIONS_FILE, read_decisions
 from snellen.data_sets.folder_lock import lock_folder, set_aside
+from snellen.data_sets.items import ITEMS_FILE
 from snellen.data_sets.step import STEP_FILE, read_step
-from snellen_curate.recipe import progress_state
 from snellen_curate.recipe.recipe_file import CurationRecipe
 from snellen_curate.recipe.step_commands import NOT_DECIDING, StepCommand
 from snellen_curate.spending import Spending, read_spending
+
+STATE_FOLDER = ".recipe"
+StepStatus = Literal["running", "waiting", "incomplete", "complete"]
+"""`waiting`: for people; `incomplete`: the same command goes on, e.g. after failed requests."""
+_MAX_HASHED = 200_000_000
+"""Bytes of the largest file whose content is compared; larger ones by size and time."""
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class StepState(Struct, frozen=True):
+    """Content of a state file."""
+
+    action: str
+    options: dict[str, Any]
+    """Those that decide the result."""
+    data: str
+    """Digest of the data that the step reads."""
+    files: dict[str, str]
+    """Digests of the files that options name."""
+    status: StepStatus
+    seconds: float = 0.0
+    """Over all starts."""
+    message: str = ""
+    wrote_folder: bool = False
+
+
+def read_state(out: Path, folder: str) -> StepState | None:
+    """The state of a step; None if it was never started. Raises DataError."""
+    path = out / STATE_FOLDER / f"{folder}.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=StepState)
+    except FileNotFoundError:
+        return None
+    except (msgspec.DecodeError, OSError) as error:
+        raise DataError(f"{path} cannot be read: {error}; delete it to run the step again") from (error)
+
+
+def write_state(out: Path, folder: str, state: StepState) -> None:
+    """Write the state of a step at once. Raises StorageError."""
+    home = out / STATE_FOLDER
+    with storage_errors("write", home):
+        home.mkdir(parents=True, exist_ok=True)
+    save(home / f"{folder}.json", msgspec.json.format(_encode(state), indent=2))
+
+
+def differences(before: StepState, now: StepState) -> dict[str, str]:
+    """What differs between two states of a step, but for how it ended: a clause by the option, the
+    path of a file, or `data`."""
+    found: dict[str, str] = {}
+    if before.action != now.action:
+        found["step"] = f"it was {before.action}, and is {now.action}"
+    for key in sorted({*before.options, *now.options}):
+        old, new = before.options.get(key), now.options.get(key)
+        if old != new:
+            found[key] = f"{key} was {_value(old)}, and is {_value(new)}"
+    for name in sorted(now.files):
+        if name in before.files and before.files[name] != now.files[name]:
+            found[name] = f"the file {name} changed"
+    if before.data != now.data:
+        found["data"] = "its data changed"
+    return found
+
+
+def digest_data(path: Path) -> str:
+    """SHA-256 of what a step reads at a path, in hex: of a data set folder, its items and decisions
+    without their times; of any other folder, its files; of a file, its content."""
+    if (path / ITEMS_FILE).is_file():
+        # Decisions count in any order: it depends on how fast models reply.
+        lines = sorted(msgspec.json.encode(replace(decision, at="")) for decision in read_decisions(path))
+        return hashlib.sha256(_digest_file(path / ITEMS_FILE).encode() + b"".join(lines)).hexdigest()
+    if path.is_dir():
+        names = sorted(each for each in path.rglob("*") if each.is_file())
+        parts = (f"{each.relative_to(path)} {_digest_file(each)}" for each in names)
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return _digest_file(path) if path.is_file() else ""
+
+
+def digest_files(options: Mapping[str, Any]) -> dict[str, str]:
+    """Digests of the files that options name, by the path as written."""
+    return {text: _digest_file(Path(text).expanduser()) for text in _texts(options) if _is_file(text)}
+
+
+def _texts(options: Mapping[str, Any]) -> Iterator[str]:
+    for value in options.values():
+        if isinstance(value, dict):
+            yield from _texts(value)
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str):
+                yield each
+                # A model or an extractor that is a file: `replay/FILE`, `file:FILE`.
+                for prefix in ("replay/", "file:"):
+                    _, found, path = each.partition(prefix)
+                    if found:
+                        yield path
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).expanduser().is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _digest_file(path: Path) -> str:
+    try:
+        stat = path.stat()
+        if stat.st_size > _MAX_HASHED:
+            return f"{stat.st_size} {stat.st_mtime_ns}"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _value(value: object) -> str:
+    return "not given" if value is None else msgspec.json.encode(value).decode()
+
 
 Todo = Literal["done", "resume", "run", "again", "unknown"]
 """`again`: it had ended, but its options or data changed; `unknown`: it depends on what the steps
@@ -52,7 +176,7 @@ class RecipeOutcome(Struct, frozen=True, kw_only=True):
     """How a start of a recipe ended."""
 
     steps: list[PlannedStep]
-    status: progress_state.StepStatus
+    status: StepStatus
     stopped_at: str = ""
     """The step at which it stopped; "" if all have ended."""
     message: str = ""
@@ -131,7 +255,7 @@ class RecipePipeline:
         finally:
             lock.release()
 
-    def _run_if_needed(self, command: StepCommand, notify: Notify) -> progress_state.StepState | None:
+    def _run_if_needed(self, command: StepCommand, notify: Notify) -> StepState | None:
         """Run a step; None if it is done."""
         todo, reason = self._todo(command)
         head = f"[{command.step.number}/{len(self.commands)}] {command.step.name}"
@@ -150,13 +274,13 @@ class RecipePipeline:
         notify(f"{head}: {state.status} in {state.seconds:.1f} s{_spent_clause(command)}")
         return state
 
-    def _run_step(self, command: StepCommand) -> progress_state.StepState:
+    def _run_step(self, command: StepCommand) -> StepState:
         """Run the commands of a step, and note how it ended."""
         name, folder = command.step.name, command.folder
-        state, before = _state(command), progress_state.read_state(self.out, name)
-        if before is not None and not progress_state.differences(before, state):
+        state, before = _state(command), read_state(self.out, name)
+        if before is not None and not differences(before, state):
             state = replace(state, seconds=before.seconds)
-        progress_state.write_state(self.out, name, state)
+        write_state(self.out, name, state)
         folder.parent.mkdir(parents=True, exist_ok=True)
         begin = monotonic()
         with (self.out / f"{name}.txt").open("w", encoding="utf-8") as log:
@@ -165,10 +289,10 @@ class RecipePipeline:
             status, message = "incomplete", f"{command.step.label} has not ended; go on with: {self.again}"
         seconds = round(state.seconds + monotonic() - begin, 3)
         ended = replace(state, status=status, seconds=seconds, message=message, wrote_folder=folder.exists())
-        progress_state.write_state(self.out, name, ended)
+        write_state(self.out, name, ended)
         return ended
 
-    def _run_phases(self, command: StepCommand, log: TextIO) -> tuple[progress_state.StepStatus, str]:
+    def _run_phases(self, command: StepCommand, log: TextIO) -> tuple[StepStatus, str]:
         """Run one command after the other; returns how they ended, and how to go on."""
         step, protocol = command.step, command.protocol
         for phase in command.phases:
@@ -190,12 +314,12 @@ class RecipePipeline:
 
     def _todo(self, command: StepCommand, *, is_known: bool = True) -> tuple[Todo, str]:
         """What is left of a step, and why; `is_known`: whether its data are."""
-        before = progress_state.read_state(self.out, command.step.name)
+        before = read_state(self.out, command.step.name)
         if before is None:
             return "run", ""
         if not is_known:
             return "unknown", "if the data of the steps before change"
-        changes = progress_state.differences(before, _state(command))
+        changes = differences(before, _state(command))
         if changes:
             # What adds to what the step's folder has does not undo it.
             options, continued = command.options, {*command.protocol.continued_by}
@@ -208,15 +332,15 @@ class RecipePipeline:
         return "done", ""
 
 
-def _state(command: StepCommand) -> progress_state.StepState:
+def _state(command: StepCommand) -> StepState:
     """A step as it would be run now."""
     options = command.decisive_options
     data, *more = [*command.data(), ""]
     named = options.get(command.protocol.step_option, [])
-    digests = {each: progress_state.digest_data(Path(each).expanduser()) for each in (data, *more, *named) if each}
-    files = progress_state.digest_files(options)
+    digests = {each: digest_data(Path(each).expanduser()) for each in (data, *more, *named) if each}
+    files = digest_files(options)
     files |= {each: digests[each] for each in (*more, *named) if each}
-    return progress_state.StepState(command.step.action, options, digests.get(data) or data, files, "running")
+    return StepState(command.step.action, options, digests.get(data) or data, files, "running")
 
 
 class _Tee(io.TextIOBase):

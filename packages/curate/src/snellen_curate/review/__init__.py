@@ -6,7 +6,7 @@ edits.py       changes of an item, and which of them are refused
 queue.py       which items are reviewed, and why; gold items among them
 annotators.py  agreement, the measures of each annotator, and how probable each decision is
 board.py       queue, log and outcomes together, for any number of threads
+opening.py     a review, new or of an earlier start; the next version of the data set
 exchange.py    decisions to and from Label Studio, Argilla and spreadsheets
-finishing.py   the next version of the data set
 server.py      the page
 """

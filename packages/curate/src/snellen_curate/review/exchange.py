@@ -99,7 +99,9 @@ def _rows(board: ReviewBoard, with_images: bool) -> list[_ReviewedItem]:
             "question": "\n".join(filter(None, (sample.hint, sample.question))),
             "options": "\n".join(f"{label}. {text}".rstrip(". ") for label, text in choices),
         }
-        images = [_data_address(ref.source.read()) for ref in sample.media if ref.kind == "image" and with_images]
+        data = [ref.source.read() for ref in sample.media if ref.kind == "image" and with_images]
+        # Addresses that every tool displays without a server for files.
+        images = [f"data:{content_type(each)};base64,{base64.b64encode(each).decode()}" for each in data]
         decisions = []
         for entry in reviews.last_decisions():
             cells = {key: value for key, value in msgspec.to_builtins(entry).items() if value}
@@ -107,11 +109,6 @@ def _rows(board: ReviewBoard, with_images: bool) -> list[_ReviewedItem]:
             decisions.append(cells | {CHANGE + key: text or REMOVED for key, text in changes.items()})
         rows.append(_ReviewedItem(context, images, decisions))
     return rows
-
-
-def _data_address(image: bytes) -> str:
-    """An address that every tool displays without a server for files."""
-    return f"data:{content_type(image)};base64,{base64.b64encode(image).decode()}"
 
 
 def _questions(board: ReviewBoard) -> Questions:

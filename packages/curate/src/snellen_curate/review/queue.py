@@ -30,7 +30,7 @@ from snellen.data_sets.decisions import Decision, Evidence, flagged_items, read_
 from snellen.data_sets.items import MULTI, Item, ItemTable, item_kind
 from snellen.data_sets.step import MediaWriter
 from snellen.store.runs import distinct_runs
-from snellen_curate.duplicates.decision_rules import PAIR_RULES
+from snellen_curate.duplicates.report import PAIR_RULES
 from snellen_curate.review.edits import ANSWER, SPLIT_COLUMN, answer_value, apply_changes, check_changes, key_value
 from snellen_curate.review.entries import MAX_FIELDS, Text, read_lines
 

@@ -1,5 +1,5 @@
 """What is kept of each item: some seventy bytes of numbers, never its texts, so that a million items
-are summarised as one array in some 100 MB."""
+are summarised as one array in some 100 MB. Facts of images and videos come from their headers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import MediaError, UsageError
+from snellen.core.media import FileSource, ImageHeader, image_header
 from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.data.media.sources import BrokenSource
+from snellen.data.media.video import video_facts
+from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.data_sets.items import Item, item_kind
+from snellen.settings import max_image_pixels
 from snellen_curate.attribution import LICENCE_COLUMNS, own_licence
-from snellen_curate.statistics.media_facts import ImageFacts, StoredVideo, read_image_facts, read_video_facts
 from snellen_curate.statistics.shortcut_rules import (
     SHORTCUT_RULES,
     ChoiceTexts,
@@ -29,6 +33,92 @@ from snellen_curate.statistics.shortcut_rules import (
     sorted_order,
 )
 from snellen_curate.statistics.words import count_words, is_unspaced, split_terms
+
+_HEADER_BYTES = 1 << 16
+"""Enough for the header of nearly every image; a file whose header is longer is read whole."""
+
+
+class ImageFacts(NamedTuple):
+    """An image as it is stored: before its EXIF orientation."""
+
+    width: int
+    height: int
+    format: str
+    """Pillow's name, e.g. `JPEG`."""
+    size: int
+    """Bytes."""
+
+
+class StoredVideo(NamedTuple):
+    """A video by its header; of a folder of frames only the number and size of its files, and the
+    width and height of the first."""
+
+    seconds: float | None
+    fps: float | None
+    frames: int
+    width: int
+    height: int
+    size: int
+    """Bytes."""
+
+
+def read_image_facts(ref: MediaRef) -> ImageFacts:
+    """Read an image's header. Raises MediaError."""
+    source = ref.source
+    if not isinstance(source, FileSource):
+        data = source.read()
+        return ImageFacts(*image_header(data, max_image_pixels()), len(data))
+    path = Path(source.path)
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            data = file.read(_HEADER_BYTES)
+    except OSError as error:
+        raise MediaError(f"cannot read {path}: {error.strerror or error}") from error
+    return ImageFacts(*_header_of_part(source, data, size), size)
+
+
+def _header_of_part(source: FileSource, data: bytes, size: int) -> ImageHeader:
+    if size > len(data):
+        try:
+            return image_header(data, max_image_pixels())
+        except MediaError:
+            # Some formats keep their header at the end, and some are only read whole.
+            data = source.read()
+    return image_header(data, max_image_pixels())
+
+
+def read_video_facts(ref: MediaRef) -> StoredVideo:
+    """Read a video's header. Raises MediaError, MissingExtra."""
+    source = ref.source
+    if isinstance(source, FrameFolder):
+        sizes = [read_image_facts(frame) for frame in source.frames[:1]]
+        total = sum(_file_size(frame) for frame in source.frames)
+        width, height = (sizes[0].width, sizes[0].height) if sizes else (0, 0)
+        return StoredVideo(None, None, len(source.frames), width, height, total)
+    if isinstance(source, VideoFile | FileSource):
+        facts = video_facts(source.path, source.path)
+        size = _file_size(ref)
+    else:
+        data = source.read()
+        facts, size = video_facts(data, "a video inside the data file"), len(data)
+    seconds = facts.duration
+    if isinstance(source, VideoFile):
+        end = min(seconds, seconds if source.end is None else source.end)
+        seconds = max(0.0, end - (source.start or 0.0))
+    frames = round(seconds * facts.fps)
+    return StoredVideo(seconds, facts.fps, frames, facts.width, facts.height, size)
+
+
+def _file_size(ref: MediaRef) -> int:
+    source = ref.source
+    if not isinstance(source, VideoFile | FileSource):
+        return len(source.read())
+    try:
+        return Path(source.path).stat().st_size
+    except OSError as error:
+        raise MediaError(f"cannot read {source.path}: {error.strerror or error}") from error
+
 
 KINDS = ("choice", "multi", "yes_no", "open", "place", "fields", "page")
 """Kinds of questions; their index is their code."""

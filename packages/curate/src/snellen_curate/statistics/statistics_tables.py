@@ -126,7 +126,8 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
         part = "" if score.features == ALL else f" by {score.features}"
         yield (
             f"texts alone answer {_percent(score.share)} % of the closed questions{part} "
-            f"({_percent_interval(score.interval)}), guessing {_percent(score.chance)} %"
+            f"({fmt.interval_text(score.interval.scale()) if score.interval else fmt.NONE}), "
+            f"guessing {_percent(score.chance)} %"
         )
     for column, groups in statistics.groups.items():
         uneven = [group.label or NO_LABEL for group in groups if group.positions.is_alarm()]
@@ -326,10 +327,6 @@ def _places(positions: PositionBalance) -> str:
 
 def _percent(share: float) -> str:
     return fmt.score_text(100 * share)
-
-
-def _percent_interval(interval: Interval | None) -> str:
-    return fmt.NONE if interval is None else fmt.interval_text(interval.scale())
 
 
 def _numbers(statistics: DatasetStatistics) -> Iterator[tuple[Any, ...]]:

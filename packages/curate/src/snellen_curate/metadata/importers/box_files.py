@@ -29,7 +29,7 @@ from snellen_curate.metadata.importers.importer import (
     only_label,
 )
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
-from snellen_curate.statistics.media_facts import read_image_facts
+from snellen_curate.statistics.item_columns import read_image_facts
 
 _SUFFIXES = [each for suffix in sorted(IMAGE_SUFFIXES) for each in (suffix, suffix.upper())]
 _MAX_LEVELS = 3

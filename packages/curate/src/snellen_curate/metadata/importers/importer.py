@@ -7,6 +7,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +24,6 @@ from snellen.data_sets.decisions import read_decisions
 from snellen.data_sets.step import MediaWriter
 from snellen_curate.attribution import licence_at
 from snellen_curate.image_files import find_files
-from snellen_curate.metadata.record_file import write_records
 from snellen_curate.metadata.records import (
     Corners,
     MetadataHeader,
@@ -31,6 +31,7 @@ from snellen_curate.metadata.records import (
     ObjectBox,
     SourceFacts,
     record_problem,
+    write_records,
 )
 from snellen_curate.open_data import open_items
 
@@ -211,20 +212,32 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     kept = _KeptImages(request.kept, folder) if request.kept else None
     records = (_fill(record, request) for record in imported.records)
     chosen = records if kept is None else filter(None, map(kept.find_images, records))
-    counts.records = write_records(request.out, header, _count(chosen, counts, header, folder))
+    try:
+        counts.records = write_records(request.out, header, _count(chosen, counts, header, folder))
+    except UsageError:
+        _remove_empty(folder)
+        raise
     counts.left_out = dict(imported.left_out)
     if kept is not None and kept.left_out:
         counts.left_out[f"pictures that are not in {request.kept}"] = kept.left_out
     if not counts.records:
         request.out.unlink()
+        _remove_empty(folder)
         if kept is not None and kept.left_out:
             kept.refuse_none()
         raise DataError(f"{', '.join(request.paths)}: no pictures were found by importer {name}")
     if counts.with_problems == counts.records:
         request.out.unlink()
+        _remove_empty(folder)
         record, reason = next(iter(counts.problems.items()))
         raise DataError(f"{', '.join(request.paths)}: none of {counts.records} records can be used; {record}: {reason}")
     return counts
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder in which nothing is."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _count(

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from snellen.core.errors import DataError
 from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
@@ -46,38 +49,32 @@ def _class_names(path: Path) -> tuple[dict[int, str], bool]:
         ]
     )
     for file in filter(Path.is_file, files):
-        text = file.read_text("utf-8", "replace")
+        text, settings = file.read_text("utf-8", "replace"), {}
         if file.name in _NAME_FILES:
-            lines = enumerate(text.split("\n"))
-            names = {number: line.strip() for number, line in lines if line.strip()}
+            listed: Any = text.split("\n")
         else:
-            names = _names_in_yaml(text)
+            settings = _read_yaml(file, text)
+            listed = settings.get("names") or ()
+        pairs = listed.items() if isinstance(listed, dict) else enumerate(listed)
+        try:
+            names = {int(number): name.strip() for number, name in pairs if name.strip()}
+        except (ValueError, AttributeError):
+            raise DataError(f"{file}: its `names:` are no list of names, nor numbers with names") from None
         if names:
-            return names, "\nkpt_shape:" in f"\n{text}"
+            return names, "kpt_shape" in settings
     raise DataError(
         f"{path}: the names of the classes are nowhere; expected `names:` in a YAML file, or a "
         f"name a line in {', '.join(_NAME_FILES[:2])}"
     )
 
 
-def _names_in_yaml(text: str) -> dict[int, str]:
-    """`names:` of a data set's YAML file: a list, or numbers with names, in lines or brackets."""
-    lines = [line.split(" #")[0].rstrip() for line in text.splitlines()]
-    start = next((n for n, line in enumerate(lines) if line.startswith("names:")), len(lines))
-    entries: list[str] = []
-    for line in lines[start:]:
-        if entries and line and not line.startswith((" ", "-", "]", "}")):
-            break
-        bare = line.removeprefix("names:").strip().strip("[]{}")
-        entries += [entry for entry in bare.split(",") if entry.strip()]
-    names: dict[int, str] = {}
-    for entry in entries:
-        bare = entry.strip().removeprefix("- ")
-        number, colon, name = bare.partition(":")
-        is_numbered = bool(colon) and number.strip().isdecimal()
-        key = int(number) if is_numbered else len(names)
-        names[key] = (name if is_numbered else bare).strip().strip("'\"")
-    return names
+def _read_yaml(file: Path, text: str) -> dict[str, Any]:
+    """The settings of a data set, each scalar as it stands: `no` is a name. Raises DataError."""
+    try:
+        settings = yaml.load(text, yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        raise DataError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    return settings if isinstance(settings, dict) else {}
 
 
 def _records(
