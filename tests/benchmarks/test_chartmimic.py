@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from snellen.api import Scored, score
+from snellen import Scored, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.documents.chartmimic.comparison import (
     compare_charts,

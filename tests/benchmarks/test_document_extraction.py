@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.documents import NO_EXTRACTOR_NOTICE, extract_short_answer
 from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities, Identity

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow, circular_flow
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError

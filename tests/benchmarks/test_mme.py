@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.abilities.mme.benchmark import BENCHMARK as benchmark
 from snellen.benchmarks.abilities.mme.benchmark import mme_samples
 from snellen.benchmarks.abilities.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.benchmarks.perception.pope.benchmark import BENCHMARK as benchmark
 from snellen.benchmarks.perception.pope.benchmark import parse_official, pope_samples
 from snellen.core.benchmark import Variant

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from seed_files import seed_h
 
+from snellen import evaluate
 from snellen.analysis.comparison.deviations import deviations
 from snellen.analysis.comparison.reopened_data import benchmark_of
-from snellen.api import evaluate
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.system_prompt import prepend_system
 from snellen.core.benchmark import Benchmark, Variant

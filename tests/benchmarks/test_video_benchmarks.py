@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 from made_videos import number_of, write_video
 from PIL import Image
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.tempcompass import parse_reply, task_of

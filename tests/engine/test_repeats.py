@@ -12,7 +12,7 @@ from statistics import fmean
 
 import pytest
 
-from snellen.api import evaluate, plan
+from snellen import evaluate, plan
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow

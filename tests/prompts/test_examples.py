@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from snellen import evaluate, score
 from snellen.analysis.comparison.reopened_data import benchmark_of
-from snellen.api import evaluate, score
 from snellen.api.report import report_of
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.benchmarks.abilities import mmbench

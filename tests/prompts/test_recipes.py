@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.api.resolve_benchmarks import NamedBenchmark
 from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark
 from snellen.cli import main

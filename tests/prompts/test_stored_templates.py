@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.abilities.mmbench import BENCHMARK as mmbench
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark

@@ -8,8 +8,8 @@ from pathlib import Path
 from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.groups import pair_means
 from snellen.analysis.comparison.headlines import headlines
-from snellen.api import resolve_benchmark
 from snellen.api.options import RunOptions, variant_with_roles
+from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError

@@ -47,7 +47,7 @@ def main(options: Options) -> int:
     """Ask both backends and print where they differ, or one model for marked places."""
     if options.coordinates:
         return _measure_space(options)
-    from snellen.api import parity
+    from snellen.api.backend_parity import parity
     from snellen.report.console import Terminal
     from snellen.report.documents.parity import parity_document
 
