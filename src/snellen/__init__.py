@@ -6,10 +6,9 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snellen.api.annotations import load_annotations
     from snellen.api.comparing import Comparison, compare
     from snellen.api.evaluation import aevaluate, evaluate
-    from snellen.api.opening import open_run, open_runs
+    from snellen.api.opening import load_annotations, open_run, open_runs
     from snellen.api.options import RunOptions, SourceOptions
     from snellen.api.plan_table import Planned
     from snellen.api.planning import plan
@@ -57,7 +56,7 @@ _HOMES = {
     "evaluate": "snellen.api.evaluation",
     "open_run": "snellen.api.opening",
     "open_runs": "snellen.api.opening",
-    "load_annotations": "snellen.api.annotations",
+    "load_annotations": "snellen.api.opening",
     "plan": "snellen.api.planning",
     "score": "snellen.api.scoring",
     "wrap_model": "snellen.models.naming.wrapping",

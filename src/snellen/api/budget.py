@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from snellen.api._unavailable import UnavailableModel
+from snellen.api.resolve_models import UnavailableModel
 from snellen.core.errors import UsageError
 from snellen.core.model import Model, RemoteModel, abilities
 from snellen.core.price import Price

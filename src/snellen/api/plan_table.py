@@ -14,8 +14,7 @@ from snellen.core.price import cost
 from snellen.report import format as fmt
 from snellen.report.console import printed_text
 from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.documents.forecast import interval_sentence, short_count
-from snellen.report.documents.planned_study import study_lines, study_table
+from snellen.report.documents.forecast import interval_sentence, short_count, study_lines, study_table
 from snellen.report.table import Cell, Column, Table
 from snellen.report.writers.terminal import print_document
 

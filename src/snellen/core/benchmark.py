@@ -59,7 +59,7 @@ BLIND_HINT = "--control blind asks text-only models, without images"
 
 def requires(*inputs: Modality) -> Requirement:
     """Requirement of a benchmark whose samples hold these kinds of input. A model that takes one
-    image is asked about several with the first (`engine.loop.single_image`)."""
+    image is asked about several with the first (`engine.loop.plan`)."""
 
     def missing_input(capabilities: Capabilities) -> str | None:
         missing = sorted(set(inputs) - capabilities.inputs)

@@ -96,8 +96,7 @@ def main(options: Options) -> int:
     """Evaluate checkpoints as they appear; one line for each, then what the curve says."""
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
-    from snellen.tracking.curve_document import curve_document
-    from snellen.tracking.curve_page import PAGE_FILE
+    from snellen.tracking.curve_page import PAGE_FILE, curve_document
     from snellen.tracking.watch_loop import watch
 
     console, out = Terminal(stderr=True), Path(options.run.out)

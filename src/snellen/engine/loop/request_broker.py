@@ -33,7 +33,7 @@ from snellen.settings import max_image_pixels
 from snellen.store.responses import BRIEF, WAIT, ResponseStore, StoreBusy
 
 if TYPE_CHECKING:
-    from snellen.engine.batches.waves import BatchWaves
+    from snellen.engine.batches.queue import BatchWaves
 
 _INLINE_BYTES = 4 << 20
 """Largest medium, in bytes, that is kept in memory from its check until the reply."""
@@ -226,7 +226,7 @@ class RequestBroker:
         self.waves: BatchWaves | None = None
         """What asks the models that are asked in batches; None if there are none."""
         if batched := {role: model for role, model in models.items() if isinstance(model, BatchedModel)}:
-            from snellen.engine.batches.waves import BatchWaves
+            from snellen.engine.batches.queue import BatchWaves
 
             self.waves = BatchWaves(batched, self.clients, store, limits.retries, check_output, self.abort_signal)
         if limits.budget is not None and limits.budget.reason:

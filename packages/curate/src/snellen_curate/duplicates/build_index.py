@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.data_sets.folder_lock import lock_folder
+from snellen.data_sets.step import lock_folder
 from snellen_curate.duplicates.hashing import HashSources, open_hasher
 from snellen_curate.duplicates.image_hashes import TURNS, UnreadableImage
 from snellen_curate.duplicates.image_rule import THUMB_SHAPE

@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import DECISIONS_FILE
-from snellen.data_sets.folder_lock import lock_folder, set_aside
-from snellen.data_sets.step import STEP_FILE, read_step
+from snellen.data_sets.step import STEP_FILE, lock_folder, read_step, set_aside
 from snellen_curate.recipe import progress_state
 from snellen_curate.recipe.recipe_file import CurationRecipe
 from snellen_curate.recipe.step_commands import NOT_DECIDING, StepCommand

@@ -25,7 +25,7 @@ def main(options: Options) -> int:
     """Print every issue that shows without a model."""
     from snellen.analysis.data_check import find_data_issues
     from snellen.api.data_files import open_with_data
-    from snellen.report.documents.data_facts import issues_document
+    from snellen.report.documents.name_facts import issues_document
 
     benchmark, table = open_with_data(options.data, options.columns)
     with progress_bar(options.data) as progress:
