@@ -12,7 +12,7 @@ import pytest
 
 from snellen import Scored, score
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.documents.chartmimic.comparison import (
+from snellen.benchmarks.documents.chartmimic.flow import (
     compare_charts,
     compare_encoded,
     find_program,

@@ -19,8 +19,8 @@ from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.tempcompass import parse_reply, task_of
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.clip import Clip, decode_clip
 from snellen.core.errors import UsageError
+from snellen.core.media import Clip, decode_clip
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, ParsedAnswer, Unparsed
 from snellen.core.request import Request

@@ -30,12 +30,12 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant
 from snellen.benchmarks.declaration.judged import Judged
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
-from snellen.benchmarks.documents.chartmimic.comparison import PARTS
 from snellen.benchmarks.documents.chartmimic.flow import (
     EXECUTED,
     HIGH_LEVEL,
     LOW_LEVEL,
     OVERALL,
+    PARTS,
     RUBRIC,
     RUN_CODE,
     UNPROTECTED,

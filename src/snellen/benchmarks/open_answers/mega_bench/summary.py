@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from snellen.benchmarks.open_answers.mega_bench.grading.task import why_not_scored
-from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, DIMENSIONS, NOT_SCORED, OPEN, SKILL, SUBSET, TASK
+from snellen.benchmarks.open_answers.mega_bench.rows import CORE, DIMENSIONS, NOT_SCORED, OPEN, SKILL, SUBSET, TASK
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
