@@ -20,7 +20,7 @@ from snellen.store.runs import RunFolder, open_run
 from snellen.tracking.curve import Curve, CurveHead, CurvePoint, CurveWriter, StepDifference, now
 from snellen.tracking.curve_page import write_curve_page
 from snellen.tracking.statements import classify_change, sentence
-from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
+from snellen.tracking.trackers import RunMetrics, Tracker, run_metrics
 
 _SCORING_OPTIONS = ("limit", "seed", "setup", "repeats", "extractors", "judges", "judge_repeats", "clip")
 

@@ -82,7 +82,7 @@ def _open_trackers(
     is asked, so that a wrong name or a missing library fails at once."""
     if not tracks:
         return nullcontext(lambda runs: None)
-    from snellen.tracking.trackers.tracker import open_run_log
+    from snellen.tracking.trackers import open_run_log
 
     return open_run_log(tracks, line_printer(console))
 
