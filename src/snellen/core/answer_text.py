@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.place import Mask, Places, Point, load_places
+from snellen.core.place import Places, Point, load_places
 
 READABLE = frozenset({"place", "fields", "page"})
 """Kinds of questions whose answers are stored in a form that is not for people."""
@@ -108,7 +108,7 @@ def each_place(places: Places) -> list[tuple[str, str]]:
         *(("box", f"{_pair(*box[:2])} – {_pair(*box[2:])}") for box in places.boxes),
         *(("point", _pair(*point)) for point in places.points),
         *(("polygon", _polygon(polygon)) for polygon in places.polygons),
-        *(("mask", _mask(mask)) for mask in places.masks),
+        *(("mask", f"of {sum(mask.runs[1::2]):,} pixels") for mask in places.masks),
         *(("span", f"{number_text(span.start)} – {number_text(span.end)} s") for span in places.spans),
     ]
 
@@ -128,7 +128,3 @@ def _polygon(corners: tuple[Point, ...]) -> str:
         return "without corners"
     across, down = zip(*corners, strict=True)
     return f"of {len(corners)} corners in {_pair(min(across), min(down))} – {_pair(max(across), max(down))}"
-
-
-def _mask(mask: Mask) -> str:
-    return f"of {sum(mask.runs[1::2]):,} pixels"

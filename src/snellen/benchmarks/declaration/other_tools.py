@@ -48,4 +48,4 @@ def advice_on_name(name: str) -> str:
 @functools.cache
 def _advice() -> dict[str, str]:
     """Ends of sentences that begin with the name and "is", by pattern."""
-    return msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, str])
+    return msgspec.toml.decode(Path(__file__).with_name("other_names.toml").read_bytes(), type=dict[str, str])

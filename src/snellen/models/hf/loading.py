@@ -332,7 +332,7 @@ def restore_buffers(model: Any, dtype: Any) -> None:
     `dtype` is that of the weights. The model is constructed once more, without memory for its
     weights.
     """
-    if not _is_own_code(model):
+    if not type(model).__module__.startswith("transformers_modules."):
         return
     buffers = dict(model.named_non_persistent_buffers())
     if not buffers:
@@ -344,11 +344,6 @@ def restore_buffers(model: Any, dtype: Any) -> None:
     for name, value in constructed.named_non_persistent_buffers():
         if name in buffers and buffers[name].shape == value.shape:
             buffers[name].copy_(value)
-
-
-def _is_own_code(model: Any) -> bool:
-    """Whether the class of a model came with its checkpoint."""
-    return type(model).__module__.startswith("transformers_modules.")
 
 
 @contextmanager
