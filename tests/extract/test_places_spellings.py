@@ -324,3 +324,25 @@ def test_span_is_that_of_the_numbers() -> None:
 def test_places_are_text_that_is_read_back() -> None:
     answer = check(Reply("[100, 200, 300, 500]", (CAT,)))
     assert load_places(answer.value) == Places(boxes=(CAT,), extent=EXTENT)
+
+
+LINES = (
+    ("cat: [100, 200, 300, 500]\ndog: [500, 100, 900, 900]", ("cat", "dog")),
+    ("Here they are:\n- **red cat**: (100, 200, 300, 500)\n- **dog**: (500, 100, 900, 900)", ("red cat", "dog")),
+    ("1. cat: <box>100, 200, 300, 500</box>\n2. box: [500, 100, 900, 900]", ("cat", "")),
+    ("cats: [100, 200, 300, 500], [500, 100, 900, 900]", ("cats", "cats")),
+    ("The bounding boxes are: [100, 200, 300, 500], [500, 100, 900, 900]", ()),
+    ("Object 1: [100, 200, 300, 500]\nObject 2: [500, 100, 900, 900]", ()),
+    ("Boxes: [100, 200, 300, 500]\nAnswer: [100, 200, 300, 500], [500, 100, 900, 900]", ()),
+)
+
+
+@pytest.mark.parametrize(("text", "labels"), LINES)
+def test_a_name_that_begins_the_line_is_the_label_of_its_places(text: str, labels: tuple[str, ...]) -> None:
+    answer = read(Reply(text, (CAT, DOG), count=None))
+    assert isinstance(answer, ParsedAnswer), answer
+    assert load_places(answer.value).labels == labels
+
+
+def test_one_place_that_is_asked_for_has_no_label_of_its_line() -> None:
+    check(Reply("Cat: [100, 200, 300, 500]", (CAT,)))

@@ -38,7 +38,7 @@ from snellen.extract import (
     yes_no,
 )
 from snellen.extract.pages import blocks
-from snellen.extract.places.read import parse_places
+from snellen.extract.places.read import parse_places, read_numbers
 from snellen.extract.published import (
     first_capital,
     lmms_eval,
@@ -155,6 +155,7 @@ WORDS_READ: dict[str, Read] = {
     ),
     "sentences_by_name": tempcompass.sentences_by_name,
     "parse_open": open_text.parse_open,
+    "read_numbers": lambda reply: [read_numbers(reply, "box"), read_numbers(reply, "point")],
     "parse_places": lambda reply: [
         parse_places(reply, stop, _PLACE, shape=shape, count=count, space=space)
         for shape, stop in (("box", "stop"), ("point", "length"), ("span", "stop"))

@@ -6,6 +6,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from snellen.core.errors import MediaError, UsageError
@@ -38,6 +39,7 @@ class Broken(AssertionError):
 def check(target: Target, data: bytes) -> bool:
     """Whether the data were read. Raises Broken; what the reader must not raise comes out as it
     is."""
+    _prepare(target)
     began = time.process_time()
     first = _outcome(target, data)
     spent = time.process_time() - began
@@ -47,6 +49,12 @@ def check(target: Target, data: bytes) -> bool:
     if first != second:
         raise Broken(f"{target.name}: read twice, {first!r:.300} and {second!r:.300}")
     return first[0] == "read"
+
+
+@cache
+def _prepare(target: Target) -> None:
+    """Reads an example: what a reader loads on its first call is not the time of a reply."""
+    _outcome(target, target.seeds[0])
 
 
 def _outcome(target: Target, data: bytes) -> tuple[str, str]:

@@ -43,10 +43,13 @@ READ_IN_EMPTY = {
 }
 """Scripts that are restated with this fault: an empty reply, and what they make of it."""
 CREDITED = {
+    "csbench lmms-eval": (1, 1),
     "egoschema lmms-eval": (0, 1),
     "groundingme official": (1, 1),
     "groundingme vlmevalkit": (1, 1),
     "longvideobench lmms-eval": (2, 0),
+    "medqa lmms-eval": (2, 2),
+    "minerva lmms-eval": (2, 1),
     "mme-realworld official": (1, 1),
     "mme-realworld vlmevalkit": (1, 1),
     "mmmu-pro official": (1, 0),
@@ -57,6 +60,7 @@ CREDITED = {
     "nextqa lmms-eval": (0, 1),
     "olmocr-bench official": (0, 2),  # a blank stands in every sentence
     "omnispatial official": (1, 1),
+    "perceptioncomp lmms-eval": (1, 0),
     "pixmo-points official": (1, 1),
     "pope official": (2, 2),
     "treebench vlmevalkit": (1, 1),

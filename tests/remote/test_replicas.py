@@ -159,7 +159,7 @@ def test_a_server_that_comes_back_is_taken_back(servers: list[StandIn], monkeypa
             asked_while_lost = len(servers[1].asked)
             servers[1].handler = replying_after(0.005)
 
-    assert ask_many(replicated_spec(servers), 450, 6, mend) == 450
+    assert ask_many(replicated_spec(servers), 900, 6, mend) == 900
     # One trial after each pause, which doubles.
     assert asked_while_lost <= 8
     assert len(servers[1].asked) - asked_while_lost > 40

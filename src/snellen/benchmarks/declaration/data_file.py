@@ -39,8 +39,8 @@ from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
 
-VERSION, PLACES_VERSION = "5", "6"
-"""The second is that of tables that ask for places."""
+VERSION, PLACES_VERSION, LABELLED_PLACES_VERSION = "5", "6", "7"
+"""The second is that of tables that ask for places, the third of those with labels."""
 _SEARCHED_ROWS = 100
 """Rows of a table among which one that asks for a page is searched."""
 SCORE = "score"
@@ -168,7 +168,8 @@ def _ask_for_places(declaration: Declaration, scoring: RuleScoring, table: DataT
     metric = metric_of_one(found.rules.headline) if found.alone else SCORE
     rules = place_rules(found.rules) if found.alone else scoring.rules
     scoring = replace(scoring, place=found.rules, metric=metric, rules=rules)
-    return replace(declaration, version=PLACES_VERSION, scoring=scoring, adjust_row=mark_place(found.rules))
+    version = LABELLED_PLACES_VERSION if found.rules.labelled else PLACES_VERSION
+    return replace(declaration, version=version, scoring=scoring, adjust_row=mark_place(found.rules))
 
 
 def _leave_room_for_pages(declaration: Declaration, table: DataTable) -> Declaration:

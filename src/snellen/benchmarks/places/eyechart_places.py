@@ -51,7 +51,7 @@ def _for_task(declaration: Declaration, variant: Variant) -> Declaration:
 
 BENCHMARK = Declaration(
     name="eyechart-places",
-    version="1",
+    version="2",
     title="Eyechart of places: boxes, points, labels and counts of coloured shapes",
     provenance="drawn by this repository (Apache-2.0)",
     data=PackagedFiles({"test": "eyechart_places.tsv"}),

@@ -19,6 +19,16 @@ _SCORE = re.compile(
     r"[\"']?(?:score|confidence|conf|prob|probability)[\"']?\s*[:=]\s*[\"']?(\d+(?:\.\d+)?|\.\d+)(%?)", re.IGNORECASE
 )
 _REFERENCE = re.compile(r"<(?:\|object_ref_start\||\|ref\||ref|phrase|p)>([^<>]{0,300})<", re.IGNORECASE)
+_LINE_LABEL = re.compile(
+    r"(?:^|\n)[ \t]*(?:[-*+\u2022][ \t]+|\d{1,3}[.)][ \t]*)?[*_`\"']{0,3}"
+    r"([^\W\d_][^\n:*`\"'=\[\](){}<>]{0,60}?)[*_`\"']{0,3}[ \t]*:[*_`]{0,3}[ \t]*(?:<[^<>\n]{0,30}>|[\[(`])*$"
+)
+_NO_LABEL = re.compile(
+    r"\b(?:is|are|at|of|for|in|here|(?:answer|result|output|prediction|coord|coordinate|location|position|boxe)s?"
+    r"|bbox(?:es)?|bounding)\b|^(?:box|object|region|point|instance|detection)(?: ?\d+)?$",
+    re.IGNORECASE,
+)
+"""What begins a line of places and names none of them: "The boxes are:", "Object 2:"."""
 _TAGS = re.compile(r"(?:[\s,;\[\]()]|<[^<>]{0,30}>)*")
 _LONE_NUMBER = re.compile(rf"(?<![a-z0-9_.])({NUMBER}(?:%|px)?)(?![a-z0-9_%]|\.\d)", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\"'/\\])")
@@ -41,7 +51,8 @@ def find_places(text: str, size: Literal[2, 4], *, several: bool) -> list[Writte
         found = [one for one in found if len(one.numbers) not in (2, 4) or len(one.numbers) == size]
     if not found:
         return _lone_numbers(text, (size,) if several or size == 4 else (2, 4))
-    return with_labels(text, sorted(found, key=lambda one: (one.start, one.end)))
+    labelled = with_labels(text, sorted(found, key=lambda one: (one.start, one.end)))
+    return _with_line_labels(text, labelled) if several else labelled
 
 
 def blank_places(text: str, found: list[WrittenPlace]) -> str:
@@ -90,3 +101,19 @@ def with_labels(text: str, found: list[WrittenPlace]) -> list[WrittenPlace]:
             label = labelled[-1].label
         labelled.append(one._replace(label=label, score=score))
     return labelled
+
+
+def _with_line_labels(text: str, found: list[WrittenPlace]) -> list[WrittenPlace]:
+    """The places with the name that begins their line, as in `- red car: [1, 2, 30, 40], [5, 6, 70, 80]`,
+    where none of them has a label of its own."""
+    if any(one.label for one in found):
+        return found
+    named: list[WrittenPlace] = []
+    for before, one in zip([None, *found], found, strict=False):
+        gap = text[before.end if before else 0 : one.start]
+        match = _LINE_LABEL.search(gap[-100:])
+        label = match[1].strip() if match and not _NO_LABEL.search(match[1].strip()) else ""
+        if not label and named and "\n" not in gap and _TAGS.fullmatch(gap):
+            label = named[-1].label
+        named.append(one._replace(label=label))
+    return named

@@ -117,7 +117,13 @@ def json_format(reply: str) -> bool:
 
 
 def title(reply: str) -> bool:
-    return any(one.lstrip("<").rstrip(">").strip() for one in re.findall(r"<<[^\n]+>>", reply))
+    return any(_title_of(line) for line in reply.split("\n"))
+
+
+def _title_of(line: str) -> str:
+    """What stands between the first `<<` and the last `>>` of a line: `<<[^\\n]+>>` in linear time."""
+    start, end = line.find("<<"), line.rfind(">>")
+    return line[start:end].lstrip("<").rstrip(">").strip() if 0 <= start <= end - 3 else ""
 
 
 def two_responses(reply: str) -> bool:
