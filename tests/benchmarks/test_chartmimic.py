@@ -23,9 +23,8 @@ from snellen.benchmarks.documents.chartmimic.flow import (
 from snellen.benchmarks.documents.chartmimic.references import Reference, chartmimic_samples
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, MissingExtra, UsageError
-from snellen.core.flow import run_flow
 from snellen.core.output import Drawn, Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Draw, Request
 from snellen.core.sample import Row
 from snellen.generated_code import runner

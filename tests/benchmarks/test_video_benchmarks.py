@@ -349,7 +349,7 @@ def test_tempcompass_authors_leave_sentences_to_a_judge(reply: str) -> None:
 
 
 def test_the_judge_of_a_caption_has_the_question_and_the_model_has_not(tmp_path: Path) -> None:
-    from snellen.core.flow import run_flow
+    from snellen.core.record import run_flow
 
     made = open_benchmark(
         "tempcompass", Variant(data=str(LAYOUTS / "tempcompass.tsv"), options={"task": "captioning"}, judges=1)

@@ -24,9 +24,9 @@ from snellen.benchmarks.knowledge import a_okvqa, mmmu
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities
 from snellen.core.output import Generated
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Media
 
 HEADER = "index\tquestion\tA\tB\tanswer"

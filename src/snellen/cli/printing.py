@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from snellen.cli.exit_codes import INTERRUPTED
+from snellen.core.errors import INTERRUPTED
 from snellen.core.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.core.benchmark import FetchProgress
+
 
 _DOWNLOAD_INTERVAL = 3.0
 """Seconds between two lines about a download."""

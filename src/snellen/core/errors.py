@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
     from snellen.core.output import FailureKind
 
+COMPLETE = 0
+"""Exit codes of the command line: this, and the next three."""
+INCOMPLETE = 1
+"""Samples failed or are missing, or something was found that a check looks for."""
+MISTAKE = 2
+"""The user's mistake: one sentence on standard error."""
+INTERRUPTED = 130
+"""Ctrl-C, as of a process that SIGINT ended."""
+
 
 class SnellenError(Exception):
     """Base of all deliberate errors; `str(error)` is a sentence for the user."""

@@ -13,11 +13,10 @@ from urllib.parse import quote
 from snellen.core.atomic_write import save
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, Line
+from snellen.report.document import Block, Column, Document, Line, Table, table_of
 from snellen.report.page.html import PAGE_FILE as RUN_PAGE
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.plots.lines import LinePoint, line_plot
-from snellen.report.table import Column, Table, table_of
 from snellen.report.ticks import Scale, round_ticks
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.tracking.curve import Change, Curve, CurvePoint

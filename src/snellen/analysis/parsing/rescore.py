@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from snellen.core.benchmark import Benchmark
-from snellen.core.flow import run_flow
 from snellen.core.output import Output
-from snellen.core.record import Pass, Record
+from snellen.core.record import Pass, Record, run_flow
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.engine.loop.request_broker import MAIN

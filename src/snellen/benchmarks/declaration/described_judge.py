@@ -24,8 +24,7 @@ from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow,
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core import lazy_re as re
-from snellen.core.flow import Flow
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Generation, Message
 from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary

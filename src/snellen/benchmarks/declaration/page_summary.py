@@ -23,10 +23,9 @@ from snellen.benchmarks.protocol.parsers import OWN
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.headline import HeadlineSums
 from snellen.core.page import BlockKind, load_page
 from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary
 from snellen.extract.open_text import parse_raw
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios

@@ -43,8 +43,7 @@ from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
-from snellen.core.flow import Flow
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary

@@ -9,11 +9,10 @@ from typing import Any
 
 from snellen.api.flags import GENERATION_KEYS, REQUEST_KEYS, option
 from snellen.api.options import DEFAULT_OUT
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.printing import download_printer, line_printer
 from snellen.core.benchmark import Variant
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 
 _LENGTH, _TIMEOUT = "max_new_tokens", "serve_timeout"
 

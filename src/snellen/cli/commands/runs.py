@@ -165,8 +165,7 @@ _COLUMNS = ("model", "benchmark", "setting", "state", "score", "n", "day", "toke
 
 def _document(runs: Sequence[StoredRun]) -> Document:
     from snellen.report import format as fmt
-    from snellen.report.document import Document, Line
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Line, Table
 
     kinds = {"score": Column("score", "points"), "n": Column("n", "count"), "tokens": Column("tokens", "count")}
     columns = [kinds.get(name, Column(name)) for name in _COLUMNS]

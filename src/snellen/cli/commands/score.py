@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.api.flags import RULES, argument, option, parse_rule
 from snellen.api.options import DEFAULT_STORE, read_judges
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.flags import own_models, print_warning
 from snellen.cli.output import TABLE, OutputOptions, write_document
 from snellen.cli.printing import line_printer, print_line
 from snellen.core.benchmark import Variant
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, INCOMPLETE, MISTAKE, UsageError
 from snellen.core.summary import Summary
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from snellen.engine.forecast.projection import Forecast
 from snellen.engine.forecast.weighting import Projected
 from snellen.engine.loop.request_broker import MAIN
 from snellen.report import format as fmt
-from snellen.report.table import Column, Table, table_of
+from snellen.report.document import Column, Table, table_of
 
 if TYPE_CHECKING:
     from snellen.analysis.comparison.planned_study import Need, StudyPlan

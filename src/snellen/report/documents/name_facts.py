@@ -37,9 +37,8 @@ from snellen.models.naming.spec import split_options
 from snellen.models.remote.evidence import provider_evidence, provider_level
 from snellen.models.remote.profile import PROTOCOLS, URL_SCHEMES, other_credentials, profiles
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
-from snellen.report.document import Document, EmptyLine, Line
+from snellen.report.document import Column, Document, EmptyLine, Line, Table
 from snellen.report.format import plural
-from snellen.report.table import Column, Table
 from snellen.store.runs import holds_run
 
 

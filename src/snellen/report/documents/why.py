@@ -10,8 +10,18 @@ from snellen.analysis.causes.factors import Cause
 from snellen.analysis.causes.why import CauseContribution, DifferenceSplit, ObservedDifference, open_combinations
 from snellen.analysis.published.numbers import PublishedExplanation, PublishedNumberExplained
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line, Verbatim
-from snellen.report.table import Cell, Column, IntervalEstimate, Table, table_of
+from snellen.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    EmptyLine,
+    IntervalEstimate,
+    Line,
+    Table,
+    Verbatim,
+    table_of,
+)
 from snellen.stats.paired import holm_of_tested
 
 CAUSE_LABELS: Mapping[Cause, str] = {

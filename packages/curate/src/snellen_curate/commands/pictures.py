@@ -80,9 +80,8 @@ def main(options: Options) -> Finished:
 
 
 def _document(counts: dict[str, Any], out: str) -> Document:
-    from snellen.report.document import Document
+    from snellen.report.document import Column, Document, Table
     from snellen.report.format import plural
-    from snellen.report.table import Column, Table
     from snellen_curate.images.check import TABLE_FILE
     from snellen_curate.images.quality import MIN_SHARPNESS
 

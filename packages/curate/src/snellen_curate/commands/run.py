@@ -93,8 +93,7 @@ def _run_step(typed: Namespace) -> bool:
 
 
 def _plan_document(planned: list[PlannedStep]) -> Document:
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
     from snellen_curate.recipe.pipeline import total_spending
 
     columns = (Column("step", "count"), Column("name"), Column("what is left"), Column("spent"))

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, IntervalEstimate, Line, Table
 from snellen_curate.duplicates.report import DuplicateReport, ImageMatch, ItemPair, OverlapMatch, OverlapReport
 
 _HOW = {

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from snellen.benchmarks.abilities.mme.subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, TOP, area_of
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Metric, Summary
+from snellen.core.summary import Bounds, HeadlineSums, Metric, Summary
 from snellen.scoring.accuracy import (
     FailurePolicy,
     cluster_samples,

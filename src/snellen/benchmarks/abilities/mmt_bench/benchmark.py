@@ -45,9 +45,8 @@ from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.flow import Flow
 from snellen.core.output import Failure, Generated, Refused
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Summary
 from snellen.extract.steps import STEPS, step_of

@@ -14,10 +14,9 @@ from snellen.benchmarks.documents.chartmimic.charts import calls_f1, colours_f1,
 from snellen.benchmarks.documents.chartmimic.references import REFERENCE, Reference
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
-from snellen.core.flow import Flow, Steps
 from snellen.core.media import InlineSource
 from snellen.core.output import Answer, Drawn, Failure, Generated, NoMatch, Output, ParsedAnswer
-from snellen.core.record import Pass, Record, Verdict
+from snellen.core.record import Flow, Pass, Record, Steps, Verdict
 from snellen.core.request import Draw, Generate, Generation, Media, Message, Ref, Text, user
 from snellen.core.sample import MediaRef, Sample
 from snellen.extract.clean import without_thinking

@@ -51,9 +51,8 @@ from snellen.benchmarks.open_answers.mega_bench.rows import (
 from snellen.benchmarks.open_answers.mega_bench.summary import TASK_MEAN, summarise_tasks, task_mean_sums
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.core.flow import Flow
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass, Verdict
+from snellen.core.record import Flow, Pass, Verdict
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.download import RemoteFile

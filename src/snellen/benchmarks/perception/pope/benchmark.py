@@ -33,10 +33,10 @@ from snellen.benchmarks.protocol.flows import YesNoParser
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
+from snellen.core.summary import HeadlineSums
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, parse_yes_no
 from snellen.prompts.choice import PromptTemplate

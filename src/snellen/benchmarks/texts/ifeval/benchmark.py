@@ -28,10 +28,9 @@ from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.texts.ifeval.checks import CHECKS, follows, loose_forms
 from snellen.core.benchmark import Benchmark, requires
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import ParsedAnswer
-from snellen.core.record import KEPT, Pass, Record
+from snellen.core.record import KEPT, Flow, Pass, Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary

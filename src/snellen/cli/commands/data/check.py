@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.printing import progress_bar
+from snellen.core.errors import COMPLETE, INCOMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)

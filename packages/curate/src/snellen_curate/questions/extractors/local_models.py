@@ -30,10 +30,10 @@ import msgspec
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra, UsageError
-from snellen.core.flow import Steps
 from snellen.core.media import decode_image
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import Steps
 from snellen.core.request import Generate, Media, Request, Text, user
 from snellen.core.sample import MediaRef
 from snellen.data.toml_files import read_packaged

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from snellen.core.errors import DataError, StorageError, UsageError
-from snellen.core.flow import Steps
+from snellen.core.record import Steps
 from snellen.core.sample import MediaRef
 from snellen_curate.questions.extraction import ASPECTS, Aspect, Extractor, View, VisualFacts, only
 from snellen_curate.questions.sources import ImageSource

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UsageError
-from snellen.core.flow import Steps
+from snellen.core.record import Steps
 from snellen.core.request import Generation, Media, Text, user
 from snellen_curate.asking import ask_json
 from snellen_curate.questions.extraction import (
