@@ -12,7 +12,7 @@ from standin_server import running
 import snellen
 from snellen.api.budget import Prices
 from snellen.cli import main
-from snellen.core.price import Price, cost
+from snellen.core.output import Price, cost
 from snellen.engine.batches import queue
 from snellen.models.naming.prices import price_in_batches, price_of
 from snellen.models.naming.registry import open_model

@@ -9,8 +9,7 @@ from msgspec import Struct
 from snellen.analysis.comparison.planned_study import StudyPlan
 from snellen.api.offline import MissingRequirement
 from snellen.api.planned_studies import PlanLine
-from snellen.core.output import Usage
-from snellen.core.price import cost
+from snellen.core.output import Usage, cost
 from snellen.report import format as fmt
 from snellen.report.console import printed_text
 from snellen.report.document import Block, Cell, Column, Document, EmptyLine, Line, Table

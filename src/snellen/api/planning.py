@@ -27,8 +27,7 @@ from snellen.api.resolve_models import UnavailableModel
 from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.benchmark import RECIPE
 from snellen.core.model import AnyModel, abilities
-from snellen.core.output import Usage
-from snellen.core.price import cost
+from snellen.core.output import Usage, cost
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget

@@ -271,31 +271,29 @@ def _mean_values(draws: Sequence[Record]) -> dict[str, float]:
     return {name: fmean(draw.values[name] for draw in draws if name in draw.values) for name in names}
 
 
-ResultT = TypeVar("T")
-
-Steps = Generator[Request, Output, ResultT]
-"""A part of a flow that returns a ResultT and may ask on the way."""
+Steps = Generator[Request, Output, T]
+"""A part of a flow that returns a T and may ask on the way."""
 
 Flow = Steps[Record]
 
 
-def run_flow(flow: Steps[ResultT], answer: Callable[[Request], Output]) -> ResultT:
+def run_flow(flow: Steps[T], answer: Callable[[Request], Output]) -> T:
     """Run a flow to its end against a plain function, for tests and recorded replies."""
     try:
         request = next(flow)
         while True:
             request = flow.send(answer(request))
     except StopIteration as stop:
-        result: ResultT = stop.value
+        result: T = stop.value
         return result
 
 
-def change_requests(steps: Steps[ResultT], change: Callable[[Request], Request]) -> Steps[ResultT]:
+def change_requests(steps: Steps[T], change: Callable[[Request], Request]) -> Steps[T]:
     """Steps whose requests are changed before they are asked."""
     try:
         request = next(steps)
         while True:
             request = steps.send((yield change(request)))
     except StopIteration as stop:
-        result: ResultT = stop.value
+        result: T = stop.value
         return result

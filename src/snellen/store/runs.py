@@ -29,8 +29,7 @@ from msgspec import Struct, structs
 
 from snellen import __version__
 from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, storage_errors
-from snellen.core.missing_file import missing_file
+from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, missing_file, storage_errors
 from snellen.core.record import KEPT, PLACES_LOOKED_AT, Pass, Record, Repeat, credits_empty_reply, is_drawn
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 from snellen.core.shard import find_shard_folders

@@ -25,8 +25,7 @@ from msgspec.structs import replace
 from snellen.core.benchmark import BLIND_HINT, Benchmark, DataTable
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Capabilities, Model, abilities
-from snellen.core.output import Failure
-from snellen.core.price import Price
+from snellen.core.output import Failure, Price
 from snellen.core.record import Flow, Pass, Record, change_requests, merge_draws
 from snellen.core.request import DRAWER, Compare, Draw, Generate, Generation, Messages, Rank, Request, Sampling
 from snellen.core.run import RunConfig, RunInfo

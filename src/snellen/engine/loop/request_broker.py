@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.model import BatchedModel, BatchModel, Model, PreparingModel, RemoteModel, SingleModel, abilities
-from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
-from snellen.core.price import Price
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Price, Ranked
 from snellen.core.request import MAIN as MAIN
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
 from snellen.data.media.sources import StoredCell
