@@ -11,7 +11,7 @@ from snellen.core.benchmark import Benchmark, Variant, final_summary
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record, run_flow
 from snellen.core.sample import Sample
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.core.summary import FailurePolicy
 
 SOURCES = ("TextVQA", "TextVQA", "OCRVQA")
 """Of the section `ocr`."""

@@ -26,8 +26,8 @@ from snellen.api.options import SourceOptions
 from snellen.api.run_sources import is_recorded, source_folders
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
+from snellen.core.summary import FailurePolicy
 from snellen.extract.llm import EXTRACTOR
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.store.runs import RUN_FILES, RunFolder, find_runs, open_run
 
 _MEAN_TOLERANCE = 0.05

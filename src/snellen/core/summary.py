@@ -4,7 +4,8 @@ sums over samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 ANYTIME = "anytime"
 """Name of the metric whose interval is valid at any time."""
+
+
+FailurePolicy = Literal["exclude", "count-wrong", "withhold", "as-reply"]
+"""How failed samples count in a summary."""
 
 
 class Interval(Struct, frozen=True, gc=False):
@@ -149,3 +154,25 @@ class HeadlineSums(NamedTuple):
 
 SumsOf = Callable[[Sequence[Record]], HeadlineSums | None]
 """Sums of finished samples; None if they have no headline (e.g. a subtask is missing)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryContext:
+    """The plain summary and the choices of the run, for summaries that build on them."""
+
+    plain: Callable[[Sequence[Record]], Summary]
+    """The summary by the mean of the samples' scores."""
+    plain_headline: str
+    """The headline's name in the plain summary."""
+    failures: FailurePolicy
+    options: Mapping[str, str]
+    """Every option with its value."""
+    rule: str
+    """Whose rule parses the replies."""
+    judges: tuple[str, ...] = ()
+    """The roles that its flows ask beside the model, such as judges."""
+
+    @property
+    def failed_score(self) -> float | None:
+        """What a failed sample counts: 0 with `--failures count-wrong`, else nothing."""
+        return 0.0 if self.failures == "count-wrong" else None

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.record import Record
-from snellen.core.summary import HeadlineSums, Interval, Metric, SumsOf
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
+from snellen.core.summary import FailurePolicy, HeadlineSums, Interval, Metric, SumsOf
+from snellen.scoring.accuracy import cluster_samples, counted_score
 from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:

@@ -50,9 +50,9 @@ from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Kind
-from snellen.core.summary import HeadlineSums, Summary
+from snellen.core.summary import FailurePolicy, HeadlineSums, Summary
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
-from snellen.scoring.accuracy import FailurePolicy, summarise
+from snellen.scoring.accuracy import summarise
 
 if TYPE_CHECKING:
     from snellen.benchmarks.declaration.place_rules import PlaceRules

@@ -30,12 +30,11 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import HeadlineSums, Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.data.columns import gold_answers
 from snellen.extract.open_text import parse_whole
 from snellen.scoring.accuracy import cluster_samples, counted_score

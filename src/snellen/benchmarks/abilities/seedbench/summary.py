@@ -28,8 +28,8 @@ from snellen.benchmarks.abilities.seedbench.rows import DIMENSION, DRAWN, MEDIA,
 from snellen.benchmarks.declaration.hierarchy import Hierarchy
 from snellen.benchmarks.protocol.ranking import SUM
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, HeadlineSums, Metric, Summary, SumsOf
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, summarise
+from snellen.core.summary import Bounds, FailurePolicy, HeadlineSums, Metric, Summary, SumsOf
+from snellen.scoring.accuracy import cluster_samples, summarise
 from snellen.scoring.grouped import interval_of_mean, mean_of_all, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups
 from snellen.stats.stratified import GroupSums

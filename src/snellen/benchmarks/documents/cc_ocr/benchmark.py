@@ -51,12 +51,11 @@ from snellen.benchmarks.documents.cc_ocr.subsets import (
     subset_files,
 )
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import HeadlineSums, Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.data.columns import gold_column
 from snellen.extract.open_text import parse_whole
 from snellen.scoring.accuracy import counted_score
