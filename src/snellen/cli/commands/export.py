@@ -12,8 +12,7 @@ from typing import NamedTuple
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.flags import RUNS, open_runs, print_warning
-from snellen.cli.output import only_file
-from snellen.cli.printing import print_line
+from snellen.cli.output import only_file, print_line
 from snellen.core.atomic_write import save
 from snellen.core.errors import UnknownName, UsageError, storage_errors
 from snellen.core.run import Report

@@ -9,8 +9,7 @@ from typing import Any
 
 from snellen.api.flags import GENERATION_KEYS, REQUEST_KEYS, option
 from snellen.api.options import DEFAULT_OUT
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import download_printer, line_printer
+from snellen.cli.output import OutputOptions, download_printer, line_printer, write_document
 from snellen.core.benchmark import Variant
 from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 from snellen.api.flags import option, options_field
 from snellen.api.options import RunOptions
-from snellen.cli.output import TABLE, FormatOptions, print_document
-from snellen.cli.printing import download_printer, exit_interrupted, line_printer, print_line
+from snellen.cli.output import (
+    TABLE,
+    FormatOptions,
+    download_printer,
+    exit_interrupted,
+    line_printer,
+    print_document,
+    print_line,
+)
 from snellen.core.errors import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.core.output import Failure
 from snellen.core.record import every_pass

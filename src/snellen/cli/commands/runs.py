@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.api.flags import argument, option
 from snellen.cli.flags import print_warning
-from snellen.cli.output import OutputOptions, only_file, write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import OutputOptions, only_file, print_line, write_document
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.api.flags import RULES, argument, option, parse_rule
 from snellen.api.options import DEFAULT_STORE, read_judges
 from snellen.cli.flags import own_models, print_warning
-from snellen.cli.output import TABLE, OutputOptions, write_document
-from snellen.cli.printing import line_printer, print_line
+from snellen.cli.output import TABLE, OutputOptions, line_printer, print_line, write_document
 from snellen.core.benchmark import Variant
 from snellen.core.errors import COMPLETE, INCOMPLETE, MISTAKE, UsageError
 from snellen.core.summary import Summary

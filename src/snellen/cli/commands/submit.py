@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import argument, option
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import OutputOptions, print_line, write_document
 from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 from snellen.report import format as fmt
 from snellen.report.document import Column, Document, Line, Table

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import RunOptions
 from snellen.cli.flags import parse_duration
-from snellen.cli.output import TABLE, OutputOptions, write_document
-from snellen.cli.printing import download_printer, exit_interrupted, line_printer, print_line
+from snellen.cli.output import (
+    TABLE,
+    OutputOptions,
+    download_printer,
+    exit_interrupted,
+    line_printer,
+    print_line,
+    write_document,
+)
 from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 
 if TYPE_CHECKING:

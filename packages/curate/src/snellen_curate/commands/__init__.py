@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.cli.flags import read_options
-from snellen.cli.output import TABLE, write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import TABLE, print_line, write_document
 from snellen.core.errors import COMPLETE, INCOMPLETE
 
 if TYPE_CHECKING:

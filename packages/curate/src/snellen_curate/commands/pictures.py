@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import argument, option
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 from snellen.core.errors import UnknownName, UsageError
 from snellen_curate.commands._action import (
     ActionOptions,

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option
-from snellen.cli.output import TABLE
-from snellen.cli.printing import print_line
+from snellen.cli.output import TABLE, print_line
 from snellen_curate.commands import ACTIONS, run_action
 from snellen_curate.commands._action import ActionOptions, Finished, parse_folder, sentence
 

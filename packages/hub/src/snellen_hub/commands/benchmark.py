@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.api.flags import FlagKey, argument, option, parse_keys, parse_share
-from snellen.cli.output import FormatOptions, print_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import FormatOptions, print_document, print_line
 from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import REPLACE, hub_folder
 from snellen_hub.config import PUBLIC_SHARE

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import option
-from snellen.cli.output import TABLE, FormatOptions, print_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import TABLE, FormatOptions, print_document, print_line
 from snellen.core.errors import COMPLETE, INCOMPLETE
 from snellen_hub.commands import hub_folder
 

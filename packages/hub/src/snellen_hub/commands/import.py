@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import FlagKey, argument, option, parse_facts
-from snellen.cli.output import TABLE, FormatOptions, print_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import TABLE, FormatOptions, print_document, print_line
 from snellen.core.errors import COMPLETE, INCOMPLETE, UnknownName, UsageError
 from snellen_hub.commands import OWNER, hub_folder, print_done
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option, parse_pairs
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import REPLACE, hub_folder
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from snellen.api.flags import option
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import hub_folder
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from snellen.api.flags import argument, option
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import progress_bar
+from snellen.cli.output import OutputOptions, progress_bar, write_document
 from snellen.core.errors import COMPLETE, INCOMPLETE
 
 
