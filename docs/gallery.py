@@ -100,7 +100,7 @@ MMT_ERRORS: Numbers = {
 
 def count(runs: Path, tables: Path) -> Gallery:
     """The numbers from runs and tables."""
-    from snellen.api import report_of
+    from snellen.api.report import report_of
 
     found = {(run.info.model, run.info.config.parameters.get("control")): run for run in find_runs(runs)}
     seeing = [found[model, None] for model in EYECHART_MODELS]

@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 
 import snellen.analysis
+from snellen import score
 from snellen.analysis.parsing.parsing_quality import (
     BLINK,
     COUNTS,
@@ -39,7 +40,6 @@ from snellen.analysis.parsing.parsing_quality import (
     ReplyWithOption,
     measure_parser,
 )
-from snellen.api import score
 from snellen.api.scored import Scored
 from snellen.core.model import Model
 from snellen.core.output import Answer, ParsedAnswer

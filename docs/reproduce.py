@@ -22,7 +22,7 @@ from typing import Any
 from msgspec import json as msgjson
 from reproduction_entry import Entry
 
-from snellen.api import score
+from snellen import score
 from snellen.api.scored import Scored
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record

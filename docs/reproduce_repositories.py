@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from reproduction_entry import Entry
 
-from snellen.api import score
+from snellen import score
 from snellen.api.scored import Scored
 from snellen.core.benchmark import Variant
 from snellen.core.output import DRAWN, ParsedAnswer

@@ -34,9 +34,9 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 from measure_readers import labelled_choices, read_rows, write_choices  # noqa: E402
 from release.server_packages import llama_server, make_environment, server_packages, small_models  # noqa: E402
 
+from snellen import score  # noqa: E402
 from snellen.analysis.parsing.labelled_replies import ParserAgreement  # noqa: E402
 from snellen.analysis.parsing.parsing_quality import ReplyWithOption  # noqa: E402
-from snellen.api import score  # noqa: E402
 from snellen.api.scored import Scored  # noqa: E402
 from snellen.core.output import ParsedAnswer  # noqa: E402
 from snellen.core.watchdog import guard_processes  # noqa: E402

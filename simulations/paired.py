@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from simulations.study import Case, Share, Study
 from snellen.analysis.comparison.groups import pair_means
-from snellen.analysis.comparison.margins import margin_of
-from snellen.core.headline import HeadlineSums
+from snellen.analysis.comparison.paired import margin_of
+from snellen.core.summary import HeadlineSums
 from snellen.scoring.headlines import RatioTerm as Part
 from snellen.scoring.headlines import sum_of_ratios
 from snellen.stats.paired import PairedMean, holm, paired_means, required_samples

@@ -17,9 +17,8 @@ from benchmarks.perf.reference import forced, generated
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.flow import Flow
 from snellen.core.output import Generated, Output, Ranked
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Generate, Generation, Media, Rank, Ref, Request, Text, user
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all

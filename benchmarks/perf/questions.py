@@ -7,8 +7,8 @@ from itertools import islice
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
-from snellen.core.flow import Flow
 from snellen.core.output import Generated
+from snellen.core.record import Flow
 from snellen.core.request import Request
 
 TOKENS = 16

@@ -6,25 +6,15 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snellen.api import (
-        Comparison,
-        Planned,
-        Results,
-        Run,
-        RunOptions,
-        SampleResult,
-        Samples,
-        Scored,
-        SourceOptions,
-        aevaluate,
-        compare,
-        evaluate,
-        open_run,
-        open_runs,
-        plan,
-        score,
-    )
-    from snellen.api.annotations import load_annotations
+    from snellen.api.comparing import Comparison, compare
+    from snellen.api.evaluation import aevaluate, evaluate
+    from snellen.api.opening import load_annotations, open_run, open_runs
+    from snellen.api.options import RunOptions, SourceOptions
+    from snellen.api.plan_table import Planned
+    from snellen.api.planning import plan
+    from snellen.api.results import Results, Run, SampleResult, Samples
+    from snellen.api.scored import Scored
+    from snellen.api.scoring import score
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
@@ -40,35 +30,35 @@ __version__ = "0.1.0"
 _HOMES = {
     "Benchmark": "snellen.core.benchmark",
     "Capabilities": "snellen.core.model",
-    "Comparison": "snellen.api",
+    "Comparison": "snellen.api.comparing",
     "Data": "snellen.data.in_memory",
     "Failure": "snellen.core.output",
     "Generate": "snellen.core.request",
     "Generated": "snellen.core.output",
     "Identity": "snellen.core.model",
-    "Planned": "snellen.api",
+    "Planned": "snellen.api.plan_table",
     "Rank": "snellen.core.request",
-    "Results": "snellen.api",
-    "Run": "snellen.api",
+    "Results": "snellen.api.results",
+    "Run": "snellen.api.results",
     "RunFolder": "snellen.store.runs",
     "RunInterrupted": "snellen.engine.loop.run",
-    "RunOptions": "snellen.api",
-    "SampleResult": "snellen.api",
-    "Samples": "snellen.api",
+    "RunOptions": "snellen.api.options",
+    "SampleResult": "snellen.api.results",
+    "Samples": "snellen.api.results",
     "Sampling": "snellen.core.request",
-    "Scored": "snellen.api",
+    "Scored": "snellen.api.scored",
     "SnellenError": "snellen.core.errors",
-    "SourceOptions": "snellen.api",
+    "SourceOptions": "snellen.api.options",
     "Usage": "snellen.core.output",
     "Variant": "snellen.core.benchmark",
-    "aevaluate": "snellen.api",
-    "compare": "snellen.api",
-    "evaluate": "snellen.api",
-    "open_run": "snellen.api",
-    "open_runs": "snellen.api",
-    "load_annotations": "snellen.api.annotations",
-    "plan": "snellen.api",
-    "score": "snellen.api",
+    "aevaluate": "snellen.api.evaluation",
+    "compare": "snellen.api.comparing",
+    "evaluate": "snellen.api.evaluation",
+    "open_run": "snellen.api.opening",
+    "open_runs": "snellen.api.opening",
+    "load_annotations": "snellen.api.opening",
+    "plan": "snellen.api.planning",
+    "score": "snellen.api.scoring",
     "wrap_model": "snellen.models.naming.wrapping",
 }
 

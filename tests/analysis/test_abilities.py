@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from snellen import evaluate
 from snellen.analysis.findings.abilities import Gap, abilities, extremes, hard_samples
 from snellen.analysis.findings.score_tables import GroupScore, ScoreTable, scores_from_csv, select_scores
-from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError

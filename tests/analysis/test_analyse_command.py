@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.api.flags import option_flags
 from snellen.cli import main
 from snellen.cli.commands.analyse import FINDINGS, Options

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from snellen import evaluate
 from snellen.analysis.findings.choices import OVER_ROTATIONS, WRONG_CHOICES, Refusals, choices
-from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.output import Generated, ParsedAnswer, Refused

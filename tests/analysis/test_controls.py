@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from snellen import evaluate
-from snellen.analysis.causes.gains import gains
-from snellen.analysis.findings.leakage import leakages
+from snellen.analysis.causes.gains import gains, leakages
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.control import parse_control
 from snellen.cli.main import main

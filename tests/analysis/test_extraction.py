@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from snellen import evaluate
 from snellen.analysis.parsing.unread_replies import sample_replies, unread_replies
-from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity

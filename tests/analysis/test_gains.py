@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from mmt_rows import row, several, write
 
+from snellen import evaluate
 from snellen.analysis.causes.gains import gains
 from snellen.analysis.findings.choices import step_rates
-from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity

@@ -11,8 +11,12 @@ from msgspec import structs
 from test_deviations import run_of
 
 from snellen.analysis.comparison.setup_gaps import setup_gaps
-from snellen.analysis.published.explanation import explain_published
-from snellen.analysis.published.numbers import compare_with_published, number_sources, published_numbers
+from snellen.analysis.published.numbers import (
+    compare_with_published,
+    explain_published,
+    number_sources,
+    published_numbers,
+)
 from snellen.benchmarks.declaration.registry import apply_recipe, member_key, open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant

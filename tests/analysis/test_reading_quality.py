@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from snellen import evaluate
 from snellen.analysis.parsing.parsing_quality import (
     LABELS,
     ParsingQuality,
@@ -23,7 +24,6 @@ from snellen.analysis.parsing.parsing_quality import (
     stored_qualities,
     stored_quality,
 )
-from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity

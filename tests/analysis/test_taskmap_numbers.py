@@ -25,10 +25,10 @@ from snellen.taskmap.agreement import (
     tau_by_share,
 )
 from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
-from snellen.taskmap.distances import cosine_distances, gram_of_products, nearest_tasks
 from snellen.taskmap.mapping import compare_halves
 from snellen.taskmap.prediction import predict
 from snellen.taskmap.scores import TaskScores, read_clusters, read_overall, read_scores
+from snellen.taskmap.vectors import cosine_distances, gram_of_products, nearest_tasks
 
 random = np.random.default_rng(3)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import snellen
+from snellen import score
 from snellen.analysis.findings.judged_shares import judged_share
 from snellen.analysis.findings.yes_no_problems import (
     Proportion,
@@ -18,7 +19,6 @@ from snellen.analysis.findings.yes_no_problems import (
     problems_by_group,
     reasoned_errors,
 )
-from snellen.api import score
 from snellen.api.reasoning_judge import judge_reasoning, read_sheet, write_sheet
 from snellen.core.errors import DataError
 from snellen.core.output import Generated, ParsedAnswer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from snellen.api import score
+from snellen import score
 from snellen.api.error_labels import propose_labels
 from snellen.api.options import DEFAULT_OUT, DEFAULT_STORE, RunOptions
 from snellen.cli.parser import parse_arguments

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 
 HEAD = "index,question,A,B,answer,{column},prediction\n"
 

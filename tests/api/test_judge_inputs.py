@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, plan, score
+from snellen import evaluate, plan, score
 from snellen.api._judge_inputs import check_judges_see
 from snellen.api.options import RunOptions
 from snellen.benchmarks.declaration.registry import open_benchmark

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from snellen.api import Scored, score
+from snellen import Scored, score
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.documents.chartmimic.comparison import (
+from snellen.benchmarks.documents.chartmimic.flow import (
     compare_charts,
     compare_encoded,
     find_program,
@@ -23,9 +23,8 @@ from snellen.benchmarks.documents.chartmimic.comparison import (
 from snellen.benchmarks.documents.chartmimic.references import Reference, chartmimic_samples
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, MissingExtra, UsageError
-from snellen.core.flow import run_flow
 from snellen.core.output import Drawn, Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Draw, Request
 from snellen.core.sample import Row
 from snellen.generated_code import runner

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.core.benchmark import Variant
 
 FIVE = r"""id,question,A,B,C,D,answer,prediction

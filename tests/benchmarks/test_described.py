@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.documents import NO_EXTRACTOR_NOTICE, extract_short_answer
-from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Answer, Failure, Generated, ParsedAnswer, Refused, Unparsed
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Ref, Request
 from snellen.core.sample import Sample
 from snellen.extract.llm import RULE

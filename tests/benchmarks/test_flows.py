@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow, circular_flow, planned_passes
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Generation, Request, Text
 from snellen.core.sample import Rotation, Sample
 

@@ -16,7 +16,7 @@ from mmt_rows import picture, row, several
 from mmt_rows import write as write_mmt
 from seed_files import COLOURS, disc, seed_h
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.abilities.mme.subtasks import SUBTASKS
 from snellen.core.benchmark import Variant
 from snellen.core.output import Compared, Drawn, Generated, Ranked

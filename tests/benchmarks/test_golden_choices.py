@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.core.benchmark import Variant
 from snellen.core.output import DRAWN, ParsedAnswer
 from snellen.extract.published.mmmu import parse_mmmu

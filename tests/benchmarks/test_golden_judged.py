@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.api.scored import Scored
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record

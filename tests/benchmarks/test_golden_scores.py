@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 
 Golden = Callable[[str], Path]
 

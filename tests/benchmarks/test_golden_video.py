@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.core.benchmark import Variant
 
 Golden = Callable[[str], Path]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.core.benchmark import Variant
 
 Golden = Callable[[str], Path]

@@ -15,11 +15,11 @@ from test_intervals_everywhere import COPIES, half_right
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated
 from snellen.core.record import Record
+from snellen.core.summary import FailurePolicy, HeadlineSums
 from snellen.engine.offline.gold_check import answer_samples
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
+from snellen.scoring.accuracy import cluster_samples, counted_score
 
 HOW: tuple[tuple[FailurePolicy, str], ...] = (
     ("exclude", "snellen"),

@@ -10,8 +10,8 @@ from snellen.analysis.cards import build_card
 from snellen.benchmarks.declaration.registry import expand_suites, is_description, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.output import Generated, Output
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Request
 from snellen.prompts.judging import load_rubric
 

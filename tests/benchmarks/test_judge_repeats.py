@@ -9,7 +9,8 @@ from statistics import fmean, variance
 
 import pytest
 
-from snellen.api import evaluate, report_of
+from snellen import evaluate
+from snellen.api.report import report_of
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.judging import JUDGE_VARIANCE
 from snellen.core.benchmark import Variant

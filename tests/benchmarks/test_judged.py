@@ -15,10 +15,9 @@ from snellen.benchmarks.open_answers.mmdu import user_messages
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, consensus_grade, judge_roles
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.media import InlineSource
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Generate, Media, Ref, Request, Text
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.extract.verdicts import parse_grade

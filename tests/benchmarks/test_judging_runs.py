@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow, circular_flow
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, NoMatch, Output, Refused, Truncated
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Generation, Request, Text
 from snellen.core.sample import Sample
 from snellen.extract.llm import extraction_prompt, parse_extractor_reply

@@ -11,8 +11,8 @@ from PIL import Image
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
-from snellen.core.flow import run_flow
 from snellen.core.output import Generated
+from snellen.core.record import run_flow
 
 ROW = {"question_id": "a", "question": "What?", "evidence_pages": [5], "evidence_sources": ["Table", "Text"]}
 

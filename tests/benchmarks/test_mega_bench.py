@@ -12,12 +12,12 @@ import pytest
 from PIL import Image
 from test_open_answers import Asked, of_rows, opened, record_of, shown
 
-from snellen.api import score
+from snellen import score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.open_answers.mega_bench.grading.metrics import CONTEXT_METRICS, METRICS, NOT_SCORED, aggregate
 from snellen.benchmarks.open_answers.mega_bench.grading.objects import balanced_parts, last_object
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import parse_reply
-from snellen.benchmarks.open_answers.mega_bench.tasks import DIMENSIONS, task_groups
+from snellen.benchmarks.open_answers.mega_bench.rows import DIMENSIONS, task_groups
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError
 from snellen.core.output import Generated

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.abilities.mmbench import BENCHMARK, LEVEL_1
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main

@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 from made_videos import write_video
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.mmbench_video import find_answer_in_pack
 from snellen.core.errors import UsageError

@@ -12,16 +12,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.abilities.mme.benchmark import BENCHMARK as benchmark
 from snellen.benchmarks.abilities.mme.benchmark import mme_samples
 from snellen.benchmarks.abilities.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UsageError
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output, ParsedAnswer
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Request
 from snellen.core.sample import Row
 from snellen.core.summary import Summary

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from paper_files import paper_table
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.abilities.mme.boards import PrintedScores, build_boards, parse_printed_scores
 from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_name
 from snellen.cli.main import main

@@ -22,9 +22,8 @@ from snellen.benchmarks.abilities.mmt_bench.tasks import (
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Request
 from snellen.core.summary import Summary
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from mmt_rows import picture, row, several, write
 
-from snellen.api import evaluate
-from snellen.benchmarks.abilities.mmt_bench.interleaving import interleave_images
+from snellen import evaluate
+from snellen.benchmarks.abilities.mmt_bench.prompts import interleave_images
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_study
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main

@@ -13,7 +13,7 @@ import pytest
 from mmt_rows import row, write
 from PIL import Image, ImageDraw
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.abilities.mmt_bench.referring.annotations import LAYOUTS, read_annotations
 from snellen.benchmarks.abilities.mmt_bench.referring.subtasks import SUBTASKS
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_study

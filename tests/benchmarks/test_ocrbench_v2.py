@@ -14,9 +14,8 @@ from snellen.benchmarks.documents.ocrbench_v2.replies import read_record, read_t
 from snellen.benchmarks.documents.ocrbench_v2.texts import check_text_packages, text_similarity
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
-from snellen.core.flow import run_flow
 from snellen.core.output import Generated
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.sample import Sample
 
 LAYOUT = Path(__file__).parent / "layouts" / "ocrbench-v2.tsv"

@@ -12,9 +12,8 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.open_answers.creation_mmbench import parse_preference
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Generate, Media, Request, Text
 from snellen.core.sample import Row, Sample
 

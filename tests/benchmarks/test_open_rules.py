@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.protocol.flows import AskConfig, OpenScoring, SinglePassFlow
-from snellen.core.flow import run_flow
 from snellen.core.output import Empty, Failure, Generated, Output, ParsedAnswer, Truncated
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Generation
 from snellen.core.sample import Sample
 from snellen.extract.open_text import parse_final, parse_raw, parse_whole

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.benchmarks.declaration.data_file import data_file_name
 
 ROWS = [{"index": i, "question": f"q{i}", "A": "cat", "B": "dog", "answer": "A", "prediction": "A"} for i in range(4)]

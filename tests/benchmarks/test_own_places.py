@@ -12,8 +12,7 @@ import pytest
 from PIL import Image
 from tests.data.made_videos import write_video
 
-from snellen import Data
-from snellen.api import evaluate, score
+from snellen import Data, evaluate, score
 from snellen.benchmarks.declaration.family_file import read_family
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant, final_summary

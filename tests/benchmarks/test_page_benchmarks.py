@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.benchmarks.declaration.page_golds import read_page
 from snellen.benchmarks.protocol.page_grading import omnidocbench_parts, page_parts
 from snellen.core.benchmark import Variant

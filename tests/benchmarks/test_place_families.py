@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from snellen.api import Scored, score
+from snellen import Scored, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.place import load_places

@@ -11,9 +11,8 @@ import pytest
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import SnellenError
-from snellen.core.flow import run_flow
 from snellen.core.output import Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.benchmarks.perception.pope.benchmark import BENCHMARK as benchmark
 from snellen.benchmarks.perception.pope.benchmark import parse_official, pope_samples
 from snellen.core.benchmark import Variant
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output, ParsedAnswer
+from snellen.core.record import run_flow
 from snellen.core.request import Request, Text
 from snellen.core.sample import Row
 from snellen.core.summary import Summary

@@ -6,9 +6,8 @@ import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
-from snellen.core.flow import run_flow
 from snellen.core.output import Answer, Generated, Output, ParsedAnswer, StopReason, Unparsed
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Request
 from snellen.core.sample import Row
 from snellen.extract.llm import RULE, parse_extractor_reply

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from snellen.api import Scored, score
+from snellen import Scored, score
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Metric
 from snellen.scoring.guesses import guess_notices

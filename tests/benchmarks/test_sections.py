@@ -8,11 +8,10 @@ import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant, final_summary
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.sample import Sample
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.core.summary import FailurePolicy
 
 SOURCES = ("TextVQA", "TextVQA", "OCRVQA")
 """Of the section `ocr`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from seed_files import seed_h
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.abilities.seedbench.rows import DIMENSION, groups_of
 from snellen.benchmarks.abilities.seedbench.summary import summarise_seed, validity_note
 from snellen.benchmarks.declaration.registry import open_benchmark

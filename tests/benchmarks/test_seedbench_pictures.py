@@ -20,9 +20,9 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.ranking import ranked_flow
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.media import InlineSource
 from snellen.core.output import CandidateScore, Compared, Drawn, Failure, Generated, Output, Ranked
+from snellen.core.record import run_flow
 from snellen.core.request import CLIP, Compare, Draw, Drawing, Rank, Request, request_digest
 from snellen.core.sample import MediaRef, Sample
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from snellen.benchmarks.protocol.ranking import SUM, ranked_flow
-from snellen.core.flow import run_flow
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Rank, Request
 from snellen.core.sample import Sample
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.sample import Row

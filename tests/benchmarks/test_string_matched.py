@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
-from snellen.core.flow import run_flow
 from snellen.core.output import Generated
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Media, Text
 from snellen.core.sample import Sample
 from snellen.prompts.pdf_pages import MAX_PAGES, render_pages, with_pages

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from paper_files import paper_table
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.declaration.registry import (
     builtin_suites,
     expand_suites,

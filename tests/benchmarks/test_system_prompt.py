@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from seed_files import seed_h
 
+from snellen import evaluate
 from snellen.analysis.comparison.deviations import deviations
 from snellen.analysis.comparison.reopened_data import benchmark_of
-from snellen.api import evaluate
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.system_prompt import prepend_system
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.output import CandidateScore, Generated, Output, Ranked
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Message, Rank, Request, Text, request_digest, user
 from snellen.core.sample import Sample
 

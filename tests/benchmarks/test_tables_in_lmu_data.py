@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
 from snellen.core.errors import UnknownName
 

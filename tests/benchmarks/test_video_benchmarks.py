@@ -14,13 +14,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 from made_videos import number_of, write_video
 from PIL import Image
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.tempcompass import parse_reply, task_of
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.clip import Clip, decode_clip
 from snellen.core.errors import UsageError
+from snellen.core.media import Clip, decode_clip
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, ParsedAnswer, Unparsed
 from snellen.core.request import Request
@@ -349,7 +349,7 @@ def test_tempcompass_authors_leave_sentences_to_a_judge(reply: str) -> None:
 
 
 def test_the_judge_of_a_caption_has_the_question_and_the_model_has_not(tmp_path: Path) -> None:
-    from snellen.core.flow import run_flow
+    from snellen.core.record import run_flow
 
     made = open_benchmark(
         "tempcompass", Variant(data=str(LAYOUTS / "tempcompass.tsv"), options={"task": "captioning"}, judges=1)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 from made_videos import number_of, write_video
 from PIL import Image
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.yes_no_scores import parse_yes_no_score
 from snellen.benchmarks.videos.mvtamperbench import source_video

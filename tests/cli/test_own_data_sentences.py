@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.cli import main
 from snellen.cli.commands.doctor import examine
 from snellen.settings import Settings

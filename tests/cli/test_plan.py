@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.api.flags import option_flags
 from snellen.api.planned_studies import PlanLine
 from snellen.api.planning import plan

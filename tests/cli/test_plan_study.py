@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from snellen import evaluate
 from snellen.analysis.comparison.planned_study import Aims, Need, StudyPlan
-from snellen.api import evaluate
 from snellen.api.planning import plan
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import plan
+from snellen import plan
 from snellen.benchmarks.declaration.published_sizes import published_size, published_sizes
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli.main import main

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from snellen import evaluate, score
 from snellen.analysis.comparison.reopened_data import benchmark_of
-from snellen.api import evaluate, score, score_by_rules
+from snellen.api.scoring import score_by_rules
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.cli import main
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request

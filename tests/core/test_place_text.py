@@ -2,9 +2,8 @@
 
 import pytest
 
-from snellen.core.answer_text import answer_text, answer_texts
+from snellen.core.answer_text import answer_text, answer_texts, places_text
 from snellen.core.place import Box, Mask, Places, Point, Span
-from snellen.core.place_text import places_text
 
 SQUARE = (Point(0, 0), Point(4, 0), Point(4, 4), Point(0, 4))
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import snellen.benchmarks.abilities.mmbench as mmbench
+from snellen import evaluate, score
 from snellen.analysis.comparison.comparability import named_notices
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
-from snellen.api import evaluate, report_of, score
+from snellen.api.report import report_of
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.registry import data_facts, open_benchmark
 from snellen.cli.main import main

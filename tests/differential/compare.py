@@ -17,7 +17,7 @@ from typing import Any, Literal
 from tests.differential.hostile import STRIDE, classes_of
 from tests.differential.sets import OWN, STEPS, Case, JudgedSet, Row
 
-from snellen.api import Scored, score
+from snellen import Scored, score
 from snellen.core.benchmark import Variant, final_summary
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Generated, Output

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.media import InlineSource, digest_bytes
@@ -284,7 +284,7 @@ def test_the_model_works_outside_the_loop() -> None:
 
 
 def test_a_recording_answers_rows_though_they_read_the_same(tmp_path: Path) -> None:
-    from snellen.api import evaluate
+    from snellen import evaluate
 
     data, replies = tmp_path / "same.tsv", tmp_path / "p.csv"
     data.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tx\ty\tA\n2\tWhich?\tx\ty\tB\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output

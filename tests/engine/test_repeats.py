@@ -12,13 +12,12 @@ from statistics import fmean
 
 import pytest
 
-from snellen.api import evaluate, plan
+from snellen import evaluate, plan
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import Flow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
-from snellen.core.record import draws_of
+from snellen.core.record import Flow, draws_of
 from snellen.core.request import Generate, Rank, Ref, Request, Sampling, request_digest
 from snellen.core.sample import Sample
 from snellen.engine.loop.plan import repeat_flow

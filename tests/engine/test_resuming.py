@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.errors import RunLocked
 from snellen.core.media import InlineSource

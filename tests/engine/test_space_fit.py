@@ -11,8 +11,7 @@ from snellen.api.measured_space import measure
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.place import Box, Point, Space, parse_space
 from snellen.core.request import MAIN, Generation
-from snellen.engine.offline.marked_pictures import SIZES, MarkedPlace, draw_questions
-from snellen.engine.offline.space_fit import SpaceMeasurement
+from snellen.engine.offline.space_fit import SIZES, MarkedPlace, SpaceMeasurement, draw_questions
 from snellen.extract.places.read import read_numbers
 from snellen.report.documents.parity import space_verdict
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, report_of
+from snellen import evaluate
+from snellen.api.report import report_of
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.repeats import with_never_asked
 from snellen.core.benchmark import Variant

@@ -6,8 +6,7 @@ import asyncio
 import time
 from itertools import pairwise
 
-from snellen.core.flow import Flow
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.request_broker import RequestBroker

@@ -19,9 +19,8 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import Generate, Request
 from snellen.core.sample import Sample
 

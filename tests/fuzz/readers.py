@@ -60,7 +60,7 @@ from snellen.scoring import (
     typed_answer,
     vqa_accuracy,
 )
-from snellen.scoring.captions import bleu, cider, rouge_l, tokenise
+from snellen.scoring.captions import bleu, cider, tokenise
 
 Read = Callable[[str], object]
 
@@ -240,7 +240,7 @@ def _captioned(reply: str) -> object:
     return (
         words,
         bleu.bleu_counts(words, _REFERENCES).scores(),
-        rouge_l.rouge_l(words, _REFERENCES),
+        bleu.rouge_l(words, _REFERENCES),
         cider.cider(words, _REFERENCES, _KNOWN),
     )
 

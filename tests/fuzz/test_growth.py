@@ -50,8 +50,8 @@ def test_all_readers_are_there() -> None:
     assert len(names) > 200
     for name in (
         "snellen.extract.open_text parse_open",
-        "snellen.benchmarks.documents.chartmimic.comparison find_program",
-        "snellen.benchmarks.documents.chartmimic.comparison parse_chart_grade",
+        "snellen.benchmarks.documents.chartmimic.flow find_program",
+        "snellen.benchmarks.documents.chartmimic.flow parse_chart_grade",
         "snellen.extract.verdicts parse_extracted_answer",
         "replies-choice parse_choice",
         "replies-verdict without_quotes",

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.engine.limits.spending import Budget

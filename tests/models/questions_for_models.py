@@ -8,8 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from snellen.core.clip import Clip, encode_clip
-from snellen.core.media import InlineSource, Source, digest_bytes
+from snellen.core.media import Clip, InlineSource, Source, digest_bytes, encode_clip
 from snellen.core.request import Generate, Generation, Media, Message, Part, Rank, Ref, Text, user
 
 

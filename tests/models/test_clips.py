@@ -17,9 +17,8 @@ from family_trial import opened
 from PIL import Image
 from questions_for_models import about, clip, noise
 
-from snellen.core.clip import Clip, decode_clip, encode_clip
 from snellen.core.errors import MediaError
-from snellen.core.media import InlineSource
+from snellen.core.media import Clip, InlineSource, decode_clip, encode_clip
 from snellen.core.output import Failure, Generated, Ranked
 from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.split_batch import Unsupported

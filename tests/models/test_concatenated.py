@@ -14,8 +14,8 @@ from family_trial import by_hand, opened
 from mmt_rows import row, several, write
 from questions_for_models import ask, noise, rank
 
+from snellen import evaluate
 from snellen.analysis.causes.gains import gains
-from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.output import Failure, Ranked

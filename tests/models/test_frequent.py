@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.cli import main
 from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Generated

@@ -9,7 +9,7 @@ from typing import Any
 import drawing_checkpoints
 import pytest
 
-from snellen.api import Results, evaluate
+from snellen import Results, evaluate
 from snellen.api.planning import plan
 from snellen.benchmarks.abilities.seedbench.levels import level_of
 from snellen.core.benchmark import Variant

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import snellen
-from snellen import Capabilities, Generate, Generated, Identity
-from snellen.api import Results
+from snellen import Capabilities, Generate, Generated, Identity, Results
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
 from snellen.core.output import Compared

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from list_names_elsewhere import MODEL_COLUMNS, MODELS, model_here
 
-from snellen.benchmarks.declaration.other_names import advice_on_name
+from snellen.benchmarks.declaration.other_tools import advice_on_name
 from snellen.benchmarks.declaration.registry import builtin_suites, open_benchmark
 from snellen.cli.main import main
 from snellen.core.errors import NotHere

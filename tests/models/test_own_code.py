@@ -16,7 +16,7 @@ from PIL import Image
 from questions_for_models import ask, noise, rank
 from transformers import AutoModel, AutoProcessor, AutoTokenizer
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, decode_image, digest_bytes

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen.core.output import Usage
-from snellen.core.price import Price, cost
+from snellen.core.output import Price, Usage, cost
 from snellen.models.naming.prices import parse_price, price_of, user_prices
 from snellen.settings import Settings
 

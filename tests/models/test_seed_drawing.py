@@ -8,7 +8,7 @@ from pathlib import Path
 import drawing_checkpoints
 import pytest
 
-from snellen.api import Results, evaluate
+from snellen import Results, evaluate
 from snellen.benchmarks.abilities.seedbench.image_answers import TEXT_ACCURACY
 from snellen.core.benchmark import Variant
 from snellen.core.output import Compared, Drawn, Failure

@@ -12,7 +12,7 @@ import pytest
 from family_trial import opened
 from questions_for_models import noise, rank
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.media import decode_image
 from snellen.core.model import Capabilities, Identity

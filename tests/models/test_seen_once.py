@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from questions_for_models import ask, noise, rank
 
-from snellen.core.flow import Flow
 from snellen.core.output import Failure, Generated, Output, Ranked
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Generate, Rank
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all

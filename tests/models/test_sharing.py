@@ -22,9 +22,9 @@ from transformers import (
 
 from snellen.core.output import Failure, Generated, Ranked
 from snellen.core.request import Generation
-from snellen.models.hf.decode import Decoder
 from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.prefix_sharing import PrefixSharing
+from snellen.models.hf.shared_generation import Decoder
 from snellen.models.hf.tokenise import TokenisedPrompt
 from snellen.models.naming.registry import open_model
 

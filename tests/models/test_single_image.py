@@ -10,7 +10,7 @@ import pytest
 from questions_for_models import noise
 from tiny_checkpoints import idefics3, llava
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from snellen import evaluate, score
 from snellen.analysis.comparison.reopened_data import benchmark_of
-from snellen.api import evaluate, score
 from snellen.api.report import report_of
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.benchmarks.abilities import mmbench
@@ -24,9 +24,9 @@ from snellen.benchmarks.knowledge import a_okvqa, mmmu
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities
 from snellen.core.output import Generated
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Media
 
 HEADER = "index\tquestion\tA\tB\tanswer"

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.api.resolve_benchmarks import NamedBenchmark
 from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import RECIPE, Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Text
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt

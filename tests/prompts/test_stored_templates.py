@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.benchmarks.abilities.mmbench import BENCHMARK as mmbench
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.flow import run_flow
 from snellen.core.output import Generated, ParsedAnswer, Truncated
+from snellen.core.record import run_flow
 from snellen.core.request import Generate, Request, Text
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt

@@ -12,7 +12,7 @@ from asking_remote import ask, picture, question
 from made_videos import write_video
 from standin_server import StandIn, chat_reply
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.output import Failure, Generated, Usage

@@ -24,7 +24,7 @@ from botocore.validate import ParamValidator
 from standin_server import StandIn, chat_reply
 from test_own_dialects import CONVERSATION, message, text
 
-from snellen.api import plan
+from snellen import plan
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated, Usage
 from snellen.core.secret import Secret

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 from standin_server import StandIn
 
-from snellen.api import Run, evaluate
+from snellen import Run, evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling

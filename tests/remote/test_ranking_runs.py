@@ -10,7 +10,7 @@ from seed_files import seed_h
 from standin_server import StandIn
 from true_logprobs import TrueLogprobs
 
-from snellen.api import evaluate, plan
+from snellen import evaluate, plan
 from snellen.core.benchmark import Variant
 from snellen.core.output import Ranked
 from snellen.core.record import Record

@@ -14,7 +14,7 @@ from msgspec import structs
 from seed_files import seed_h
 from standin_server import StandIn, chat_reply
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.media import digest_bytes

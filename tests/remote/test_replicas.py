@@ -15,7 +15,7 @@ from aiohttp import web
 from asking_remote import ask, question
 from standin_server import Handler, StandIn, chat_reply, running
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.cli import main
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from standin_server import StandIn, chat_reply
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.api.results import Run
 
 SCHEMA = {

@@ -22,10 +22,10 @@ KEYS = ("OPENAI_API_KEY", "MISTRAL_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KE
 _QUICK = """
 import sys
 from snellen.cli import main
-from snellen.engine.batches import queue, waves
+from snellen.engine.batches import queue
 from snellen.engine.limits.retrying import RetryPolicy
 queue.CREATION_SECONDS, queue._FIRST_POLL, queue._LONGEST_POLL = 1.0, 0.1, 0.3
-waves.SETTLE = 0.4
+queue.SETTLE = 0.4
 RetryPolicy.__init__.__kwdefaults__ |= {"base": 0.02, "cap": 0.1, "deadline": 5.0}
 sys.exit(main())
 """

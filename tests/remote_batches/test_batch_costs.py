@@ -12,8 +12,8 @@ from standin_server import running
 import snellen
 from snellen.api.budget import Prices
 from snellen.cli import main
-from snellen.core.price import Price, cost
-from snellen.engine.batches import queue, waves
+from snellen.core.output import Price, cost
+from snellen.engine.batches import queue
 from snellen.models.naming.prices import price_in_batches, price_of
 from snellen.models.naming.registry import open_model
 from snellen.models.remote.profile import profiles
@@ -24,8 +24,8 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*KEYS, "DEEPSEEK_API_KEY"):
         monkeypatch.setenv(name, KEY)
     monkeypatch.setattr(queue, "_FIRST_POLL", 0.02)
-    monkeypatch.setattr(waves, "SETTLE", 0.1)
-    monkeypatch.setattr(waves, "_TICK", 0.01)
+    monkeypatch.setattr(queue, "SETTLE", 0.1)
+    monkeypatch.setattr(queue, "_TICK", 0.01)
 
 
 def test_each_price_has_its_source_and_day() -> None:

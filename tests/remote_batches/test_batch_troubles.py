@@ -14,7 +14,7 @@ from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.model import BatchTerms, Model
 from snellen.core.run import RoleUsage
-from snellen.engine.batches import queue, waves
+from snellen.engine.batches import queue
 from snellen.engine.limits.retrying import RetryPolicy
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import RunPlan
@@ -34,8 +34,8 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "CREATION_SECONDS", 0.2)
     monkeypatch.setattr(queue, "_FIRST_POLL", 0.02)
     monkeypatch.setattr(queue, "_LONGEST_POLL", 0.05)
-    monkeypatch.setattr(waves, "SETTLE", 0.05)
-    monkeypatch.setattr(waves, "_TICK", 0.01)
+    monkeypatch.setattr(queue, "SETTLE", 0.05)
+    monkeypatch.setattr(queue, "_TICK", 0.01)
     for name in KEYS:
         monkeypatch.setenv(name, KEY)
 

@@ -13,7 +13,7 @@ from standin_server import StandIn, chat_reply
 
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.core.benchmark import Variant
-from snellen.core.price import Price
+from snellen.core.output import Price
 from snellen.engine.limits.retrying import RetryPolicy
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.request_broker import RequestLimits

@@ -22,8 +22,7 @@ from snellen import Variant, evaluate
 from snellen.api.planning import plan
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.cli.main import main
-from snellen.core.output import Failure, Usage
-from snellen.core.price import Price
+from snellen.core.output import Failure, Price, Usage
 from snellen.engine.anytime.early_stop import PrecisionRule
 from snellen.engine.forecast.probe_samples import SampleSize, choose_probe, probe_count
 from snellen.engine.forecast.projection import Forecast, forecast

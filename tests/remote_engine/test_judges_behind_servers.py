@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from standin_server import StandIn, chat_reply
 
-from snellen.api import score
+from snellen import score
 from snellen.core.errors import UsageError
 
 COLUMNS = "index\tquestion\tanswer\tcategory\timage\n"

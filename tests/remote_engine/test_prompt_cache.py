@@ -19,8 +19,7 @@ from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.media import InlineSource
 from snellen.core.model import PromptCache
-from snellen.core.output import Failure, Generated, Output, Usage
-from snellen.core.price import Price, cost
+from snellen.core.output import Failure, Generated, Output, Price, Usage, cost
 from snellen.core.request import Generate, Media, Ref, Request, Text, user
 from snellen.core.sample import MediaRef, Sample
 from snellen.engine.limits.shared_prefix import PrefixForecast, PrefixGate, group_samples
@@ -334,7 +333,7 @@ def test_a_plan_without_a_key_knows_the_cache_of_the_provider(tmp_path: Path, mo
 def test_nothing_is_imported_where_cached_tokens_cost_the_same() -> None:
     code = (
         "import sys\n"
-        "from snellen.core.price import Price\n"
+        "from snellen.core.output import Price\n"
         "from snellen.engine.loop.request_broker import ModelClient\n"
         "from snellen.models.naming.registry import open_model\n"
         "from snellen.store.responses import ResponseStore\n"

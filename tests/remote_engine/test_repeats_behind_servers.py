@@ -12,7 +12,7 @@ from aiohttp import web
 from remote_runs import asked_about, questions
 from standin_server import StandIn, chat_reply
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.store.runs import RunFolder
 
 COUNT, REPEATS = 24, 5

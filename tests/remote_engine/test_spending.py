@@ -15,8 +15,7 @@ from standin_server import StandIn, chat_reply
 from snellen import Variant, evaluate
 from snellen.cli.main import main
 from snellen.core.errors import UsageError
-from snellen.core.output import Failure, Usage
-from snellen.core.price import Price, cost
+from snellen.core.output import Failure, Price, Usage, cost
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.request_broker import RequestLimits
 

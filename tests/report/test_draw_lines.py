@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from snellen.api import evaluate, report_of
+from snellen import evaluate
+from snellen.api.report import report_of
 from snellen.cli.main import main
 from snellen.core.request import Sampling
 from snellen.core.run import Report

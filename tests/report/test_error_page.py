@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
+from snellen import evaluate
 from snellen.analysis.samples.error_samples import (
     ERROR_TYPES,
     ErrorLabel,
@@ -20,7 +21,6 @@ from snellen.analysis.samples.error_samples import (
     read_error_labels,
     write_error_labels,
 )
-from snellen.api import evaluate
 from snellen.api.error_labels import image_urls, parse_error_types, propose_labels
 from snellen.cli import main
 from snellen.core.benchmark import Variant

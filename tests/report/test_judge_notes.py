@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from snellen import score
 from snellen.analysis.card_file import stored_card
-from snellen.api import score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
 from snellen.report.documents.protocol_card import card_lines

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from snellen.api import evaluate, report_of
+from snellen import evaluate
+from snellen.api.report import report_of
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember
 from snellen.cli import main
 from snellen.report import format as fmt

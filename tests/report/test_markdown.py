@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from snellen.report.table import Column, Table
+from snellen.report.document import Column, Table
 from snellen.report.writers.markdown import literal, table_lines
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

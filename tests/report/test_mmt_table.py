@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mmt_rows import picture, row, write
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError

@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from snellen.core.summary import Interval
-from snellen.report.document import Document
-from snellen.report.table import Cell, Column, Table
+from snellen.report.document import Cell, Column, Document, Table
 from snellen.report.writers.terminal import print_document
 
 COLUMNS = (

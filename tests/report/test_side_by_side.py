@@ -24,10 +24,10 @@ from document_runs import (
 
 from snellen.core.output import Generated
 from snellen.core.record import Verdict
+from snellen.report.block_drawing import table_rows
 from snellen.report.elements import Element, element_text
 from snellen.report.page.samples import describe
 from snellen.report.side_by_side import draw_answers, draw_side_by_side
-from snellen.report.table_drawing import table_rows
 from snellen.report.word_marks import mark_differences
 
 TAGS = {"figure", "div", "h4", "p", "pre", "mark", "span", "b", "table", "thead", "tbody", "tr", "th", "td"}

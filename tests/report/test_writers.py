@@ -14,8 +14,19 @@ from markdown_it import MarkdownIt
 
 from snellen.core.summary import Interval
 from snellen.report.console import Terminal
-from snellen.report.document import Document, EmptyLine, Line, Verbatim, titled_document
-from snellen.report.table import Cell, Column, IntervalEstimate, Table, best_cells, cell_text
+from snellen.report.document import (
+    Cell,
+    Column,
+    Document,
+    EmptyLine,
+    IntervalEstimate,
+    Line,
+    Table,
+    Verbatim,
+    best_cells,
+    cell_text,
+    titled_document,
+)
 from snellen.report.writers import SUFFIXES, write_text
 from snellen.report.writers.html import write_fragment
 from snellen.report.writers.terminal import print_document

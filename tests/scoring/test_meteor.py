@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.scoring.captions import meteor_program
 from snellen.scoring.captions.meteor import MeteorCounts, meteor_counts

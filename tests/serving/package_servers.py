@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 import snellen
-from snellen.api import Results, evaluate
+from snellen import Results, evaluate
 from snellen.api.results import Run
 from snellen.engine.limits.abort import MAX_CONSECUTIVE_FAILURES
 from snellen.engine.loop.progress import NoProgress

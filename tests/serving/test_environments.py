@@ -27,7 +27,7 @@ from own_code_checkpoints import BUILDERS
 from packaging.requirements import Requirement
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.api.planning import plan
 from snellen.cli import main
 from snellen.core.errors import UsageError

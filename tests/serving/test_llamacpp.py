@@ -16,7 +16,7 @@ from asking_remote import ask, picture, question, ranking
 from package_servers import PackageServer, check_kill, check_stop, running
 from release.server_packages import llama_server, make_environment, small_models
 
-from snellen.api import Results, evaluate
+from snellen import Results, evaluate
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.output import Generated
 from snellen.models.naming.registry import open_model

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from snellen.api import Results, evaluate
+from snellen import Results, evaluate
 from snellen.cli import main
 from snellen.core.output import Failure
 from snellen.core.record import Record

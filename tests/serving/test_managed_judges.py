@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from snellen.api import score
+from snellen import score
 from snellen.models.hf.bundled import WEIGHTS
 
 JUDGE = f"transformers/{WEIGHTS / 'tiny'}"

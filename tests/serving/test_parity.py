@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import parity
+from snellen.api.backend_parity import parity
 from snellen.cli import main
 from snellen.core.model import RenderedPrompt
 from snellen.core.output import Failure, Generated, Output, Usage

@@ -7,9 +7,8 @@ import statistics
 
 import pytest
 
-from snellen.stats.confidence_sequences import ConfidenceSequence, bets, bets_for_width
+from snellen.stats.confidence_sequences import ConfidenceSequence, bets, bets_for_width, expected_draws
 from snellen.stats.finite_sequences import FiniteSequence, StratumSize
-from snellen.stats.stopping_time import expected_draws
 
 
 def simulated(share: float, half_width: float, seed: int) -> int:

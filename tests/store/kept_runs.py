@@ -21,7 +21,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage

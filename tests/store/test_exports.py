@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import RunOptions, evaluate, score
+from snellen import RunOptions, evaluate, score
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.store.export.vlmevalkit import as_tsv, vlmevalkit_sheet

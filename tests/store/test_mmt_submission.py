@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mmt_rows import row, write
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError

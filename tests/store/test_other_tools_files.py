@@ -17,7 +17,7 @@ import pytest
 import test_exports
 import yaml
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.store.runs import RunFolder

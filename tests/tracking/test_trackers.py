@@ -15,7 +15,7 @@ from snellen import RunFolder, evaluate
 from snellen.cli import main
 from snellen.core.errors import MissingExtra, StorageError, UsageError
 from snellen.tracking import track
-from snellen.tracking.trackers.tracker import RunMetrics, open_tracker, run_metrics
+from snellen.tracking.trackers import RunMetrics, open_tracker, run_metrics
 
 LIMIT = 12
 

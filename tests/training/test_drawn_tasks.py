@@ -16,7 +16,7 @@ from training.drawn_tasks.check import main as check_main
 from training.drawn_tasks.task import SIDE
 from training.drawn_tasks.write import TASKS, rows, write
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.taskmap.findings import TaskMapFindings

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from snellen.api import evaluate, score
+from snellen import evaluate, score
 from snellen.api.hub_client import read_upload
 from snellen.api.scored import Scored
 from snellen.cli import main

@@ -19,9 +19,8 @@ from msgspec import Struct
 
 from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.benchmark import Benchmark, DataTable, final_summary
-from snellen.core.flow import run_flow
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import MAIN, Draw, Generate, Media, Message, Rank, Request, Text
 from snellen.core.sample import Sample, origin_of
 from snellen.core.summary import Summary

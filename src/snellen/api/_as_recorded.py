@@ -13,10 +13,9 @@ from snellen.benchmarks.declaration.results_files import NULLS_COUNT, results_fi
 from snellen.benchmarks.protocol.flows import AskConfig, finish
 from snellen.core.benchmark import AS_RECORDED, Benchmark
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow
 from snellen.core.literals import parse_finite
 from snellen.core.output import Failure, Generated, Outcome, Output
-from snellen.core.record import Pass, Record, Unscored
+from snellen.core.record import Flow, Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
 from snellen.data.columns import DATA_ROW, FOREIGN_COLUMNS

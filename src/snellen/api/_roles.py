@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs
-from snellen.api._joins import Join, RequestedModel, join_requested
 from snellen.api._maker_setup import MadeSpec, add_maker_options, maker_sampling
-from snellen.api._sampling import is_greedy, refuse_sampling, split_judge_sampling, split_model_sampling
 from snellen.api.options import MAKER, RunOptions, variant_with_roles
 from snellen.api.resolve_benchmarks import NamedBenchmark
+from snellen.api.resolve_models import UnavailableModel, name_without_address
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import RECIPE, Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import AnyModel, Model, abilities
+from snellen.core.model import AnyModel, Model, RestrictedSampler, abilities
 from snellen.core.request import CLIP, DRAWER, Sampling
 from snellen.core.shard import RunShard
 from snellen.data.in_memory import KEPT_FOLDER
@@ -25,9 +24,83 @@ from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.loop.plan import RunPlan, check_fresh, recorded_sampling
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
-from snellen.models.joined import DESCRIBE
+from snellen.models.joined import DESCRIBE, Describe, JoinedModel, JoinParts, check_parts, join_name, join_parts
 from snellen.models.naming.custom import LoadedFile
-from snellen.models.sampling import check_sampler
+from snellen.models.naming.spec import JOIN, split_options
+from snellen.models.sampling import SamplingSpec, check_sampler, check_sampling, merge_sampling, split_sampling
+
+
+class Join(NamedTuple):
+    """What draws for a measured model, and when that describes what is drawn."""
+
+    drawer: Model
+    describe: Describe
+
+
+class RequestedModel(NamedTuple):
+    """A model as the user passed it, of a join its text model."""
+
+    name: str
+    """The name the user chose; "" for its own."""
+    model: AnyModel
+    draw: AnyModel = None
+    """What draws for it; None for a model that is no join."""
+    describe: Describe = "pictures"
+
+    @staticmethod
+    def parse(name: str, model: AnyModel, custom: Collection[str]) -> RequestedModel:
+        """Split a join into its parts. `custom` are the models of loaded files. Raises UsageError
+        for a malformed join."""
+        if isinstance(model, JoinedModel):
+            return RequestedModel(name, model.text, model.drawer, model.describe)
+        parts = None if not isinstance(model, str) or model in custom else _parts(model)
+        if parts is None:
+            return RequestedModel(name, model)
+        return RequestedModel(name, parts.text, parts.draw, parts.describe)
+
+
+class OpenedModels(NamedTuple):
+    """The measured models with their names, their sampling by name, and the joins among them."""
+
+    models: list[tuple[str, Model]]
+    sampling: dict[str, Sampling]
+    joins: dict[str, Join]
+
+
+def join_requested(
+    requested: Sequence[RequestedModel],
+    opened: Sequence[tuple[str, Model]],
+    sampling: Mapping[str, Sampling],
+    open_drawer: Callable[[AnyModel], Model],
+) -> OpenedModels:
+    """Name the joins among the opened models by both of their parts, and open what draws for them.
+
+    Raises UsageError for a part that gives no text or no pictures."""
+    result = OpenedModels([], {}, {})
+    for each, (text_name, text) in zip(requested, opened, strict=True):
+        name = text_name
+        if each.draw is not None:
+            drawer = open_drawer(each.draw)
+            if not isinstance(drawer, UnavailableModel):
+                check_parts(text, drawer)
+            name = each.name or join_name(text_name, _draw_name(each.draw, drawer), each.describe)
+            result.joins[name] = Join(drawer, each.describe)
+        result.models.append((name, text))
+        if text_name in sampling:
+            result.sampling[name] = sampling[text_name]
+    return result
+
+
+def _parts(spec: str) -> JoinParts | None:
+    stem, options = split_options(spec)
+    if stem == JOIN and not options:
+        raise UsageError(f"{JOIN} has no parts; expected {JOIN}:text=MODEL,draw=MODEL")
+    return join_parts(options) if stem == JOIN else None
+
+
+def _draw_name(draw: AnyModel, drawer: Model) -> str:
+    identity = drawer.identity
+    return name_without_address(draw, identity) if isinstance(draw, str) else identity.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +357,70 @@ def resolve_comparison(rule: ComparisonRule, names: Sequence[str]) -> Comparison
             f"A and B; got {', '.join(names)}"
         )
     return ComparisonRule(*pair)
+
+
+class SamplingOptions(NamedTuple):
+    """Models of a command, with the sampling options split off their names."""
+
+    specs: list[SamplingSpec | None]
+    """The options of each model; None for a model that is an object."""
+    models: Sequence[AnyModel]
+    default: Sampling
+
+    def resolve(
+        self, opened_models: Sequence[tuple[str, Model]], repeats: int, given: Sequence[str] = ()
+    ) -> tuple[list[tuple[str, Model]], dict[str, Sampling]]:
+        """Names of the opened models, with their sampling options, and the settings by name.
+
+        `given` are the names that the user chose for them, if any. Raises UsageError if a model
+        cannot be sampled with its settings."""
+        # With --serve the model may have no name on the command line.
+        specs = self.specs or [None for _ in opened_models]
+        names = given or ["" for _ in opened_models]
+        models, sampling_by_name = [], {}
+        for (name, model), spec, given_name in zip(opened_models, specs, names, strict=True):
+            sampling = merge_sampling(spec.sampling if spec else None, self.default)
+            full_name = given_name or (spec.add_options(name) if spec and spec.options else name)
+            check_sampler(full_name, model, sampling, repeats)
+            models.append((full_name, model))
+            if sampling is not None:
+                sampling_by_name[full_name] = sampling
+        return models, sampling_by_name
+
+
+def split_model_sampling(
+    models: Sequence[AnyModel], default: Sampling, custom: Collection[str] = ()
+) -> SamplingOptions:
+    """Split sampling options off the names of models. Raises UsageError for impossible values."""
+    check_sampling(default, "sampling")
+    specs = [split_sampling(model, custom) if isinstance(model, str) else None for model in models]
+    plain = [spec.spec if spec is not None else model for spec, model in zip(specs, models, strict=True)]
+    return SamplingOptions(specs, plain, default)
+
+
+def split_judge_sampling(
+    judges: Sequence[AnyModel], custom: Collection[str] = ()
+) -> tuple[list[AnyModel], dict[str, Sampling]]:
+    """Judges without their sampling options, and the settings by role."""
+    judge_options = split_model_sampling(judges, Sampling(), custom)
+    roles = judge_roles(len(judges))
+    sampling_by_role = {
+        role: spec.sampling
+        for role, spec in zip(roles, judge_options.specs, strict=True)
+        if spec is not None and spec.sampling is not None
+    }
+    return list(judge_options.models), sampling_by_role
+
+
+def refuse_sampling(who: str, *names: AnyModel) -> None:
+    """Raises UsageError if a model that is always asked once and greedily has sampling options."""
+    for name in names:
+        if isinstance(name, str) and split_sampling(name).options:
+            raise UsageError(f"{who} is asked once, at temperature 0; leave temperature, top_p and seed out of {name}")
+
+
+def is_greedy(model: Model, sampling: Sampling | None) -> bool:
+    """Whether a model is asked for its likeliest reply although it can sample."""
+    if sampling is not None and sampling.temperature:
+        return False
+    return not (isinstance(model, RestrictedSampler) and model.cannot_sample(Sampling(temperature=1.0)))

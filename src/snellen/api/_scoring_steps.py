@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -35,11 +36,11 @@ from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model, abilities
 from snellen.core.record import Record
 from snellen.core.run import DataInfo
-from snellen.core.sample import Origin, Sample, origin_of
-from snellen.data.columns import column_name, gold_like_column, row_id
-from snellen.data.gold_table import with_questions
+from snellen.core.sample import Origin, Row, Sample, origin_of
+from snellen.data.columns import column_name, gold_column, gold_like_column, row_id
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
+from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
 from snellen.engine.offline.gold_check import check_golds
 from snellen.engine.offline.score_recorded import Judges, score_replies
@@ -337,3 +338,21 @@ def _gold_advice(table: DataTable) -> Iterator[str]:
         yield (
             f"{table.path}: no gold answer was found, and the column {column!r} may hold them: --columns gold={column}"
         )
+
+
+_QUESTION = "question"
+
+
+def with_questions(table: DataTable) -> DataTable:
+    """The table; one of gold answers without questions with an empty question in each row: it can
+    be scored by, and not asked."""
+    columns = table.columns
+    if _QUESTION in columns or gold_column(columns) is None:
+        return table
+    rows = partial(_rows_with_questions, table)
+    return DerivedTable(table.path, (*columns, _QUESTION), table.digest, len(table), rows, origin_of(table))
+
+
+def _rows_with_questions(table: DataTable) -> Iterator[Row]:
+    for row in table:
+        yield structs.replace(row, cells={**row.cells, _QUESTION: ""})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from snellen.api._unavailable import UnavailableModel
+from snellen.api.resolve_models import UnavailableModel
 from snellen.core.errors import UsageError
 from snellen.core.model import Model, RemoteModel, abilities
-from snellen.core.price import Price
+from snellen.core.output import Price
 from snellen.engine.limits.abort import MaxFailures
 from snellen.engine.limits.retrying import MAX_SENDS, RetryPolicy
 from snellen.engine.limits.spending import Budget

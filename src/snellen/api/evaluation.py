@@ -13,12 +13,11 @@ from snellen.api._inputs import BenchmarkLike, refuse_unanswered, refuse_unplace
 from snellen.api._judge_inputs import check_judges
 from snellen.api._roles import RunCell, RunMatrix, open_matrix
 from snellen.api.budget import Prices, request_limits
-from snellen.api.code_consent import consented_spec
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, in_shard_folder
 from snellen.api.progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
-from snellen.api.resolve_models import resolve_served_model, served_names
+from snellen.api.resolve_models import consented_spec, resolve_served_model, served_names
 from snellen.api.results import Results, Run, SkippedRun
 from snellen.benchmarks.declaration.registry import language_notice
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, FetchProgress, Variant

@@ -15,8 +15,14 @@ from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import MAIN, Generation
 from snellen.engine.loop.preflight import check_models
 from snellen.engine.loop.request_broker import ask_all
-from snellen.engine.offline.marked_pictures import MarkedPlace, draw_questions
-from snellen.engine.offline.space_fit import PlaceReply, SpaceMeasurement, fit_spaces, judge
+from snellen.engine.offline.space_fit import (
+    MarkedPlace,
+    PlaceReply,
+    SpaceMeasurement,
+    draw_questions,
+    fit_spaces,
+    judge,
+)
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.extract.places.read import read_numbers

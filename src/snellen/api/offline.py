@@ -10,10 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 from snellen.api._inputs import without_answers
-from snellen.api._unavailable import UnavailableModel
-from snellen.api.code_consent import NoConsent
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
-from snellen.api.resolve_models import resolve_model, resolve_served_model, served_names
+from snellen.api.resolve_models import NoConsent, UnavailableModel, resolve_model, resolve_served_model, served_names
 from snellen.benchmarks.declaration.registry import benchmark_sources, language_notice
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataMismatch, MissingExtra, UnknownName, UsageError

@@ -1,7 +1,8 @@
-"""Open finished runs by the paths of their folders."""
+"""Open finished runs by the paths of their folders, and what people noted of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 from snellen.api.mistakes import shorten_tracebacks
@@ -9,7 +10,8 @@ from snellen.api.options import DEFAULT_OUT, SourceOptions
 from snellen.api.results import Results, Run
 from snellen.api.run_sources import source_folders
 from snellen.core.errors import UsageError
-from snellen.store.runs import RunFolder, find_runs
+from snellen.store.export.annotations import AnnotatedSample, annotated_samples
+from snellen.store.runs import RunFolder, distinct_runs, find_runs
 from snellen.store.runs import open_run as open_folder
 
 
@@ -42,3 +44,15 @@ def _parse_path(path: object) -> Path:
         f"a run cannot be opened from a value of type {type(path).__name__}; expected the path of "
         f"its folder, such as '{DEFAULT_OUT}/RUN'"
     )
+
+
+def load_annotations(runs: Path | str | RunFolder | Iterable[Path | str | RunFolder]) -> list[AnnotatedSample]:
+    """The annotations of runs: flags, notes and labels with the question, gold and answer.
+
+    `runs` are run folders, folders of runs, or both. An annotation of a sample, which holds for all
+    runs of the same data, comes once, before those of replies. Raises UsageError if there is no
+    run, StorageError for a file that cannot be read.
+    """
+    single = [runs] if isinstance(runs, Path | str | RunFolder) else runs
+    paths = [run.path if isinstance(run, RunFolder) else run for run in single]
+    return annotated_samples(distinct_runs(paths))

@@ -9,14 +9,11 @@ from msgspec import Struct
 from snellen.analysis.comparison.planned_study import StudyPlan
 from snellen.api.offline import MissingRequirement
 from snellen.api.planned_studies import PlanLine
-from snellen.core.output import Usage
-from snellen.core.price import cost
+from snellen.core.output import Usage, cost
 from snellen.report import format as fmt
 from snellen.report.console import printed_text
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.documents.forecast import interval_sentence, short_count
-from snellen.report.documents.planned_study import study_lines, study_table
-from snellen.report.table import Cell, Column, Table
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, Line, Table
+from snellen.report.documents.forecast import interval_sentence, short_count, study_lines, study_table
 from snellen.report.writers.terminal import print_document
 
 _MAX_NAMED = 3

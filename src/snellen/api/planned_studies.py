@@ -17,7 +17,7 @@ from snellen.analysis.comparison.planned_study import (
     spread_of_runs,
 )
 from snellen.core.errors import UsageError
-from snellen.core.price import Price
+from snellen.core.output import Price
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.offline.estimate import Assumptions, Estimate, cluster_sizes
 from snellen.settings import force_offline

@@ -16,7 +16,6 @@ from snellen.analysis.comparison.planned_study import Aims
 from snellen.api._inputs import BenchmarkLike
 from snellen.api._judge_inputs import check_judges_see
 from snellen.api._roles import RunMatrix, open_matrix, resolve_comparison
-from snellen.api._unavailable import UnavailableModel
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.offline import OfflineResolver
@@ -24,11 +23,11 @@ from snellen.api.options import RunOptionChanges, RunOptions, change_options, ch
 from snellen.api.plan_table import Planned
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.api.resolve_benchmarks import space_of
+from snellen.api.resolve_models import UnavailableModel
 from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.benchmark import RECIPE
 from snellen.core.model import AnyModel, abilities
-from snellen.core.output import Usage
-from snellen.core.price import cost
+from snellen.core.output import Usage, cost
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget

@@ -23,14 +23,10 @@ def report_of(run: RunFolder) -> Report:
 def reports_of(runs: Sequence[RunFolder]) -> list[Report]:
     """The numbers of runs. Those that are summarised from samples are stored in the catalogue, so that
     a killed run costs no more than one that ended, from the second time on."""
-    ended = [_has_ended(run) for run in runs]
+    ended = [run.info.status in ("complete", "incomplete") and run.has_report for run in runs]
     unfinished = [run for run, has_ended in zip(runs, ended, strict=True) if not has_ended]
     summed = iter(_summarise_all(unfinished) if unfinished else ())
     return [run.report() if has_ended else next(summed) for run, has_ended in zip(runs, ended, strict=True)]
-
-
-def _has_ended(run: RunFolder) -> bool:
-    return run.info.status in ("complete", "incomplete") and run.has_report
 
 
 def _summarise_all(runs: Sequence[RunFolder]) -> list[Report]:

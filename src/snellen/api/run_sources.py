@@ -18,14 +18,12 @@ import msgspec
 from snellen.api.options import SourceOptions
 from snellen.core.atomic_write import atomic_folder
 from snellen.core.benchmark import Variant
-from snellen.core.errors import UsageError, storage_errors
-from snellen.core.missing_file import missing_file
+from snellen.core.errors import UsageError, missing_file, storage_errors
 from snellen.data.columns import REPLY_COLUMNS, column_name
 from snellen.settings import Settings
-from snellen.store.recorded_run import write_recorded_run
 from snellen.store.responses import STORE_FILE
 from snellen.store.run_archive import is_archive, unpack_archive
-from snellen.store.runs import RunFolder, distinct_runs, holds_run
+from snellen.store.runs import RunFolder, distinct_runs, holds_run, write_recorded_run
 
 if TYPE_CHECKING:
     from snellen.api.scored import Scored

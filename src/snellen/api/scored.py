@@ -14,7 +14,7 @@ from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.run import DataInfo, Report, RunInfo
 from snellen.core.summary import Interval, Summary
-from snellen.store.recorded_run import write_recorded_run
+from snellen.store.runs import write_recorded_run
 
 if TYPE_CHECKING:
     from snellen.analysis.parsing.labelled_replies import LabelComparison

@@ -21,13 +21,13 @@ from snellen.analysis.causes.factors import (
 from snellen.analysis.causes.why import DifferenceSplit, counted_scores, crossed_run, why
 from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
 from snellen.analysis.parsing.rescore import rescore_records
-from snellen.analysis.published.explanation import PublishedExplanation, explain_published
+from snellen.analysis.published.numbers import PublishedExplanation, explain_published
 from snellen.api.options import SourceOptions
 from snellen.api.run_sources import is_recorded, source_folders
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
+from snellen.core.summary import FailurePolicy
 from snellen.extract.llm import EXTRACTOR
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.store.runs import RUN_FILES, RunFolder, find_runs, open_run
 
 _MEAN_TOLERANCE = 0.05

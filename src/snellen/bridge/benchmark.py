@@ -32,7 +32,7 @@ from snellen.core.errors import DataError, UsageError, storage_errors
 from snellen.core.model import Modality
 from snellen.core.request import LazyTuple
 from snellen.core.sample import MediaRef, Row, Sample
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.core.summary import FailurePolicy
 from snellen.settings import Settings, peer_setting
 
 MODULES = {"vlmevalkit": "vlmevalkit", "lmms-eval": "lmms_eval", "inspect": "inspect_ai"}

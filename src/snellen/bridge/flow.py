@@ -17,10 +17,9 @@ from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.bridge.protocol import JudgeQuestion, MessageData, NextTurn, PartData, SampleScore
 from snellen.bridge.scorer import SCORER, ScoreReply, ScoreRequest, key_of
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow, Steps
 from snellen.core.media import FileSource, Source
 from snellen.core.output import Failure, Generated, Output, ParsedAnswer
-from snellen.core.record import KEPT, Pass, Record, Verdict
+from snellen.core.record import KEPT, Flow, Pass, Record, Steps, Verdict
 from snellen.core.request import Generate, Generation, Media, Message, Part, Ref, Text
 from snellen.core.sample import MediaRef, Sample
 from snellen.extract.unanswered import non_answer

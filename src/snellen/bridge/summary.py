@@ -18,8 +18,8 @@ from snellen.bridge.protocol import Aggregated
 from snellen.core.atomic_write import save
 from snellen.core.model import Identity
 from snellen.core.record import KEPT, Record
-from snellen.core.summary import Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, summarise
+from snellen.core.summary import FailurePolicy, Metric, Summary
+from snellen.scoring.accuracy import summarise
 
 _CLOSE = 1e-6
 _UNGRADED = "graded by any judge"

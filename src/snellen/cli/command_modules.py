@@ -14,9 +14,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import add_options, read_options
 from snellen.cli.lazy_parser import add_action
+from snellen.core.errors import COMPLETE
 
 
 def add_arguments(module: Any, parser: ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from snellen.api.flags import FLAGS, SHARED_FLAGS, Flag, FlagKey, field_default, option_flags, parse_keys, parse_pairs
 from snellen.api.options import SourceOptions
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import sys
 import threading
 from contextlib import contextmanager
 
-from snellen.cli.exit_codes import COMPLETE, INTERRUPTED, MISTAKE
 from snellen.cli.parser import import_command, parse_arguments
-from snellen.core.errors import SnellenError
+from snellen.core.errors import COMPLETE, INTERRUPTED, MISTAKE, SnellenError
 from snellen.core.terminal_text import escape_controls
 
 TYPE_CHECKING = False
@@ -38,7 +37,7 @@ _OUT_OF_MEMORY = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code (`snellen.cli.exit_codes`)."""
+    """Run a command and return its exit code (`snellen.cli.output`)."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(argv)

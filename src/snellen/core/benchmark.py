@@ -9,13 +9,11 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import structs
 
-from snellen.core.flow import Flow
-from snellen.core.headline import SumsOf
 from snellen.core.model import Capabilities, Modality, Model
-from snellen.core.record import Record, credits_empty_reply, draws_of
+from snellen.core.record import Flow, Record, credits_empty_reply, draws_of
 from snellen.core.run import FewShotInfo
 from snellen.core.sample import Kind, Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SumsOf
 
 
 @runtime_checkable
@@ -59,7 +57,7 @@ BLIND_HINT = "--control blind asks text-only models, without images"
 
 def requires(*inputs: Modality) -> Requirement:
     """Requirement of a benchmark whose samples hold these kinds of input. A model that takes one
-    image is asked about several with the first (`engine.loop.single_image`)."""
+    image is asked about several with the first (`engine.loop.plan`)."""
 
     def missing_input(capabilities: Capabilities) -> str | None:
         missing = sorted(set(inputs) - capabilities.inputs)

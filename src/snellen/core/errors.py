@@ -21,10 +21,20 @@ from snellen.core.secret import hide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # For types alone: the command line imports this file before it prints its help.
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from snellen.core.output import FailureKind
+
+
+COMPLETE = 0
+"""Exit codes of the command line: this, and the next three."""
+INCOMPLETE = 1
+"""Samples failed or are missing, or something was found that a check looks for."""
+MISTAKE = 2
+"""The user's mistake: one sentence on standard error."""
+INTERRUPTED = 130
+"""Ctrl-C, as of a process that SIGINT ended."""
 
 
 class SnellenError(Exception):
@@ -126,3 +136,36 @@ def error_lines(error: object) -> list[str]:
 def first_line(error: object) -> str:
     """The first line of an error's message, or its class if the message is empty."""
     return error_lines(error)[0]
+
+
+def missing_file(path: Path | str, what: str = "file") -> str:
+    """What is said of a path that is no file: a clause, with the name in the same folder that was probably
+    meant."""
+    # Here, as the command line imports this file before it prints its help.
+    import difflib
+    from pathlib import Path
+
+    path = Path(path).expanduser()
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        names = []
+    near = difflib.get_close_matches(path.name, names, 1, 0.75)
+    advice = f"; did you mean {path.with_name(near[0])}?" if near else ""
+    return f"there is no such {what}{advice}"
+
+
+def refuse_pipe(path: Path | str, name: str = "") -> None:
+    """Raises DataError for a pipe, a socket and a device: whoever reads one may wait for ever."""
+    import stat
+    from pathlib import Path
+
+    try:
+        mode = Path(path).expanduser().stat().st_mode
+    except (OSError, ValueError, RuntimeError):
+        return  # whoever opens it says why it cannot be
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DataError(
+            f"{name or path} is a pipe or a device, which can be read once; write what comes from "
+            "it into a file, and give that"
+        )

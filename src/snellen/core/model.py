@@ -38,7 +38,7 @@ class Capabilities(Struct, frozen=True):
     similarity: bool = False
     """Compares images (`Compare`), as CLIP does."""
     clips: bool = False
-    """Takes sampled frames with their times as one video (`core.clip`)."""
+    """Takes sampled frames with their times as one video (`core.media`)."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "inputs", _Modalities(self.inputs))

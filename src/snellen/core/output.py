@@ -1,4 +1,4 @@
-"""Outputs of models, typed by request, and the answers that are parsed from them.
+"""Outputs of models, typed by request, the answers that are parsed from them, and what their tokens cost.
 
 A failure is never text. An answer is a value and the rule that parsed it, or why there is none.
 """
@@ -213,3 +213,28 @@ def outcome_of(answer: Answer) -> Outcome:
     if isinstance(answer, Misplaced):
         return answer.problem
     return "empty" if isinstance(answer, Empty) else "unparsed"
+
+
+_TOKENS_PER_PRICE = 1_000_000
+
+
+class Price(Struct, frozen=True, omit_defaults=True):
+    """A provider's price list for one model, per million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    """For tokens of the prompt that the server had cached; None if they cost the same."""
+    currency: str = "USD"
+    date: str = ""
+    """When the list was read, ISO 8601."""
+    source: str = ""
+    """Where the price was found: a URL, or who provided it."""
+
+
+def cost(usage: Usage, price: Price) -> float:
+    """Cost of a reply, in the price's currency."""
+    cached = min(usage.cached_tokens, usage.prompt_tokens)
+    uncached_cost = (usage.prompt_tokens - cached) * price.input
+    cached_cost = cached * (price.input if price.cached is None else price.cached)
+    return (uncached_cost + cached_cost + usage.completion_tokens * price.output) / _TOKENS_PER_PRICE

@@ -1,10 +1,14 @@
-"""One finished sample, as `samples.jsonl` stores it: the only contract between running, reporting,
-analysing and submitting."""
+"""One finished sample, as `samples.jsonl` stores it: the only contract between running, reporting, analysing and
+submitting. And the flow that makes it: how one sample is asked, without any I/O.
+
+A flow is a generator: it yields `Request`s, receives an `Output` for each, and returns the sample's `Record`. Whatever
+asks more than once is a flow, so that tests can drive it with `send()` and one engine drives all of them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Literal, TypeVar
 
@@ -12,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.output import DRAWN, RETRYABLE, Answer, FailureKind, Generated, Outcome, Output, ParsedAnswer
-from snellen.core.request import Message
+from snellen.core.request import Message, Request
 from snellen.core.sample import Kind
 
 T = TypeVar("T")
@@ -265,3 +269,31 @@ def _most_common(values: Iterable[T]) -> T:
 def _mean_values(draws: Sequence[Record]) -> dict[str, float]:
     names = dict.fromkeys(name for draw in draws for name in draw.values)
     return {name: fmean(draw.values[name] for draw in draws if name in draw.values) for name in names}
+
+
+Steps = Generator[Request, Output, T]
+"""A part of a flow that returns a T and may ask on the way."""
+
+Flow = Steps[Record]
+
+
+def run_flow(flow: Steps[T], answer: Callable[[Request], Output]) -> T:
+    """Run a flow to its end against a plain function, for tests and recorded replies."""
+    try:
+        request = next(flow)
+        while True:
+            request = flow.send(answer(request))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+def change_requests(steps: Steps[T], change: Callable[[Request], Request]) -> Steps[T]:
+    """Steps whose requests are changed before they are asked."""
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send((yield change(request)))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result

@@ -8,8 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from snellen.core.model import Capabilities, Identity
-from snellen.core.output import FailureKind, Usage
-from snellen.core.price import Price
+from snellen.core.output import FailureKind, Price, Usage
 from snellen.core.request import Sampling
 from snellen.core.sample import Origin
 from snellen.core.served_identity import ServedIdentity

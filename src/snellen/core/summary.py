@@ -1,15 +1,29 @@
-"""Summary of a set of records: named numbers with n and an interval, and outcomes."""
+"""Summary of a set of records: named numbers with n and an interval, and outcomes; the headline as a function of
+sums over samples.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
 
 from snellen.core.output import Outcome
+from snellen.core.record import Record
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
 
 ANYTIME = "anytime"
 """Name of the metric whose interval is valid at any time."""
+
+
+FailurePolicy = Literal["exclude", "count-wrong", "withhold", "as-reply"]
+"""How failed samples count in a summary."""
 
 
 class Interval(Struct, frozen=True, gc=False):
@@ -109,3 +123,56 @@ class Summary(Struct, frozen=True, gc=False, omit_defaults=True):
     """Samples that a stopped run had not asked yet and that `bounds` include."""
     draws: Draws | None = None
     """Set if each question was asked more than once."""
+
+
+class HeadlineSums(NamedTuple):
+    """A headline that is not the plain mean of the samples' scores, e.g. an F1 or a mean of
+    subtasks' accuracies: what each sample adds to some sums, and the headline of these sums.
+
+    This suffices to resample, to leave samples out, and to compare the headlines of two runs on
+    the same samples.
+    """
+
+    rows: NDArray[float64]
+    """What each sample adds, in the order of the records: shape (samples, columns). Rows of samples
+    that do not count are zero."""
+    value: Callable[[NDArray[float64]], NDArray[float64]]
+    """The headline, on its own scale, of each row of sums: (draws, columns) to (draws,)."""
+    strata: Sequence[str] = ()
+    """For each sample the stratum that it is drawn from, if the sizes of strata belong to the
+    benchmark's design (subtasks); () if there is one stratum."""
+    links: Sequence[str] = ()
+    """A name for each sample; samples that share it are counted and resampled together, in addition
+    to the clusters of `cluster_samples`. () if there are no links."""
+    weights: NDArray[float64] | None = None
+    """Each sample's weight in the headline, on any scale; None if all weigh the same."""
+
+    def of_all(self) -> float:
+        """The headline over all samples."""
+        return float(self.value(self.rows.sum(axis=0, keepdims=True))[0])
+
+
+SumsOf = Callable[[Sequence[Record]], HeadlineSums | None]
+"""Sums of finished samples; None if they have no headline (e.g. a subtask is missing)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryContext:
+    """The plain summary and the choices of the run, for summaries that build on them."""
+
+    plain: Callable[[Sequence[Record]], Summary]
+    """The summary by the mean of the samples' scores."""
+    plain_headline: str
+    """The headline's name in the plain summary."""
+    failures: FailurePolicy
+    options: Mapping[str, str]
+    """Every option with its value."""
+    rule: str
+    """Whose rule parses the replies."""
+    judges: tuple[str, ...] = ()
+    """The roles that its flows ask beside the model, such as judges."""
+
+    @property
+    def failed_score(self) -> float | None:
+        """What a failed sample counts: 0 with `--failures count-wrong`, else nothing."""
+        return 0.0 if self.failures == "count-wrong" else None

@@ -11,8 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.errors import DataError
-from snellen.core.missing_file import missing_file, refuse_pipe
+from snellen.core.errors import DataError, missing_file, refuse_pipe
 
 if TYPE_CHECKING:
     from snellen.data.foreign.layout import ResultsLayout

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, structs
 
 from snellen.core.benchmark import DataTable
-from snellen.core.errors import DataError, UnknownName
+from snellen.core.errors import DataError, UnknownName, missing_file
 from snellen.core.limits import Limits
 from snellen.core.media import digest_bytes
-from snellen.core.missing_file import missing_file
 from snellen.core.output import Failure, Generated, StopReason
 from snellen.core.sample import Row
 from snellen.data.columns import (

@@ -7,8 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from snellen.core.errors import DataError
-from snellen.core.missing_file import missing_file, refuse_pipe
+from snellen.core.errors import DataError, missing_file, refuse_pipe
 
 
 def read_packaged(package: str, name: str) -> dict[str, Any]:

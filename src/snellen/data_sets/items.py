@@ -153,7 +153,7 @@ def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> It
     benchmark = open_benchmark(spec, Variant(columns=dict(columns or {})))
     table = benchmark.open()
     is_own = is_own_data(table)
-    if is_own and not any(_holds_question(column) for column in table.columns):
+    if is_own and not any(column in ("question", "hint") or _is_medium(column) for column in table.columns):
         separator = expected_separator(table.columns)
         advice = f"expected {separator}" if separator else "name yours with --columns question=NAME,image_path=NAME"
         raise NoQuestions(
@@ -238,10 +238,6 @@ def _other_cells(row: Row, sample: Sample) -> dict[str, str]:
         # The column has another meaning in this file, and `type` will hold the kind.
         others[OTHER_TYPE_COLUMN] = kind
     return others
-
-
-def _holds_question(column: str) -> bool:
-    return column in ("question", "hint") or _is_medium(column)
 
 
 def _is_medium(column: str) -> bool:

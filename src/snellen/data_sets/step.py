@@ -16,20 +16,52 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from filelock import FileLock, Timeout
 from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen import __version__
 from snellen.benchmarks.declaration.data_file import STEP_FILE as STEP_FILE
 from snellen.core.atomic_write import atomic_file, save
-from snellen.core.errors import DataError, MediaError, StorageError, UsageError, storage_errors
+from snellen.core.errors import DataError, MediaError, RunLocked, StorageError, UsageError, storage_errors
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import DECISIONS_FILE, Decision, latest_decisions, read_decisions, utc_now
-from snellen.data_sets.folder_lock import LOCK_FILE, lock_folder
 from snellen.data_sets.items import ITEMS_FILE, Item, ItemTable, folder_outside, item_record
 from snellen.models.remote.media import media_type
 from snellen.store.runs import end_of_last_line, write_json
+
+LOCK_FILE = ".lock"
+
+
+def lock_folder(folder: Path, in_use: str) -> FileLock:
+    """Make a folder if need be, and lock it until `release`.
+
+    Raises RunLocked with the sentence `in_use` if another process holds the lock, and StorageError
+    if the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / LOCK_FILE)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise RunLocked(in_use) from None
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+    return lock
+
+
+def set_aside(folder: Path) -> Path:
+    """Rename a folder to the first free name of `FOLDER.before-1`, ...; returns it. Raises
+    StorageError."""
+    number = 1
+    while (target := folder.with_name(f"{folder.name}.before-{number}")).exists():
+        number += 1
+    try:
+        return folder.rename(target)
+    except OSError as error:
+        raise StorageError(f"cannot rename {folder}: {error.strerror or error}") from error
+
 
 MEDIA_FOLDER = "media"
 _SYNC_EVERY = 64

@@ -15,8 +15,8 @@ from importlib.resources import files
 from msgspec import Struct
 
 from snellen.core import lazy_re as re
-from snellen.core.flow import Steps
 from snellen.core.output import Answer, Failure, Generated, NoMatch, Output, ParsedAnswer, Unparsed
+from snellen.core.record import Steps
 from snellen.core.request import Generate, Generation, Ref, Text, user
 from snellen.extract.choice import parse_choice
 

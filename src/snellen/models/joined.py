@@ -20,9 +20,9 @@ from typing import Literal, NamedTuple, cast
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.core.flow import Steps
 from snellen.core.model import BatchModel, Capabilities, Identity, Model, ModelDefaults, RemoteModel, abilities
 from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import Steps
 from snellen.core.request import DRAWER, Draw, Generate, Generation, Message, Request, Text, user
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
 from snellen.models.naming.spec import JOIN, JOIN_OPTIONS

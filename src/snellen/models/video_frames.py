@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from snellen.core.clip import decode_clip
 from snellen.core.errors import MediaError
-from snellen.core.media import Source, decode_image
+from snellen.core.media import Source, decode_clip, decode_image
 from snellen.models.split_batch import Unsupported
 from snellen.settings import max_image_pixels
 

@@ -12,10 +12,10 @@ from itertools import chain, groupby, pairwise
 
 from msgspec import Struct
 
+from snellen.core.answer_text import each_place, number_text, places_text
 from snellen.core.arrays import np
 from snellen.core.errors import DataError
 from snellen.core.place import Box, Mask, Places, Point, Span, load_places
-from snellen.core.place_text import each_place, number_text, places_text
 from snellen.core.terminal_text import shorten
 from snellen.report.elements import Element
 from snellen.scoring.places.masks import pixels_of_mask

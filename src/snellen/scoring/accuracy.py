@@ -17,16 +17,14 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from statistics import fmean
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import structs
 
 from snellen.core.output import OUTCOMES, RETRYABLE, Failure, Outcome
 from snellen.core.record import Record, Unscored
-from snellen.core.summary import Bounds, Metric, Summary
+from snellen.core.summary import Bounds, FailurePolicy, Metric, Summary
 from snellen.stats.intervals import score_interval
-
-FailurePolicy = Literal["exclude", "count-wrong", "withhold", "as-reply"]
 
 _SECONDARY = ("vanilla", "drop", "by_rules")
 """Metrics displayed next to the headline if they exist."""

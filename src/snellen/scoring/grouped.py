@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Interval
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score, counts_wrong
+from snellen.core.summary import Bounds, FailurePolicy, Interval
+from snellen.scoring.accuracy import cluster_samples, counted_score, counts_wrong
 from snellen.stats.stratified import GroupSums, group_sums, mean_of_groups
 
 _MIN_GROUP_SIZE = 10

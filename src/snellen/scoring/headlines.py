@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
-from snellen.core.summary import Interval, Metric
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
+from snellen.core.summary import FailurePolicy, HeadlineSums, Interval, Metric, SumsOf
+from snellen.scoring.accuracy import cluster_samples, counted_score
 from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:

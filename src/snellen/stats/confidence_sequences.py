@@ -13,6 +13,16 @@ Solved for sum(E_i) it bounds the mean of the E_i from both sides. It is never w
 empirical-Bernstein sequence of S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Annals of
 Statistics 49 (2021), Theorem 4, which has a lower bound of the logarithm in its place. The E_i need
 not be equal, so that samples may be drawn stratum by stratum.
+
+How many samples a rule takes that may stop early is forecast from the same mixture. While the predictions are right,
+the products grow by about exp(-a^2 v / 2) a draw, where v is the variance of a draw. So after n draws the half-width
+of the mean has come down to h where
+
+    sum over a of w_a * exp(a * h * r(n) - n * a^2 * v / 2) = 2 / (1 - level)
+
+with w_a the weight of the scale a, r(n) = n for an unlimited supply, and r(n) = -N * log(1 - n / N) for draws without
+replacement from N values (`stats.finite_sequences`). The smallest such n is the forecast; about half of all runs take
+more.
 """
 
 from __future__ import annotations
@@ -186,3 +196,43 @@ class ConfidenceSequence:
             if step < _TOLERANCE * max(1.0, abs(solution)):
                 break
         return solution
+
+
+_MAX_DRAWS = 2**60
+
+
+def expected_draws(
+    half_width: float,
+    variance: float,
+    mixture: Sequence[Bet],
+    population: float = math.inf,
+    level: float = DEFAULT_LEVEL,
+) -> int | None:
+    """Draws after which the interval of a mean of values in 0..1 is expected to extend at most
+    `half_width` to either side, out of `population` values; None if it takes all of them. Raises
+    ValueError for a half-width that is not above 0, a variance outside 0..0.25.
+    """
+    if half_width <= 0 or not 0 <= variance <= 0.25:
+        raise ValueError(f"expected half_width > 0 and variance in 0..0.25, got {half_width}, {variance}")
+    goal = math.log(2 / (1 - level))
+
+    def is_reached(draws: int) -> bool:
+        reach = draws if math.isinf(population) else -population * math.log1p(-draws / population)
+        logs = [
+            bet.log_weight + bet.scale * half_width * reach - draws * bet.scale**2 * variance / 2 for bet in mixture
+        ]
+        largest = max(logs)
+        return largest + math.log(sum(math.exp(log - largest) for log in logs)) >= goal
+
+    last = _MAX_DRAWS if math.isinf(population) else math.ceil(population) - 1
+    upper = 1
+    while upper < last and not is_reached(upper):
+        upper *= 2
+    upper = min(upper, last)
+    if upper < 1 or not is_reached(upper):
+        return None
+    lower = upper // 2
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        lower, upper = (lower, middle) if is_reached(middle) else (middle, upper)
+    return upper

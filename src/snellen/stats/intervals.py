@@ -12,10 +12,15 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.core.arrays import Bools, Floats, np
 from snellen.core.summary import Interval
 from snellen.stats.student_t import two_sided_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 DEFAULT_LEVEL = 0.95
 MIN_CLUSTERS = 5
@@ -284,3 +289,34 @@ def weighted_share(strata: Sequence[SampledStratum], level: float = DEFAULT_LEVE
     quantile = two_sided_quantile(level, max(1, round(kish) - 1))
     size = max(1.0, size * (NormalDist().inv_cdf(0.5 + level / 2) / quantile) ** 2)
     return WeightedShare(share, wilson(share * size, size, level))
+
+
+def share_interval(
+    right: Bools, clusters: NDArray[np.uint64] | None = None, level: float = DEFAULT_LEVEL
+) -> Interval | None:
+    """Interval of the share of true values, as `score_interval` of scores of 0 and 1.
+
+    `clusters` names the cluster of each value by a number. None without values.
+    """
+    n, successes = len(right), int(np.count_nonzero(right))
+    if not n:
+        return None
+    if clusters is None:
+        return wilson(successes, n, level)
+    _, index, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    if len(sizes) == n:
+        return wilson(successes, n, level)
+    mean = successes / n
+    independent = mean * (1 - mean) / n
+    weights: Floats = sizes / n
+    squares = float((weights**2).sum())
+    method = "wilson, clustered"
+    if len(sizes) < 2:
+        moments = Moments(mean, n * independent, independent, squares, 1 / n)
+        return bounded_interval(moments, method, level)
+    residuals = np.bincount(index, weights=right - mean)
+    variance = float((residuals**2).sum()) / n**2 / (1 - squares)
+    # As `intervals.degrees_of_freedom`: Satterthwaite's, for clusters of one group.
+    freedom = max(1.0, squares**2 * (1 - squares) / float((weights**4).sum()))
+    moments = Moments(mean, variance, independent, squares, 1 / n, freedom)
+    return bounded_interval(moments, method, level)

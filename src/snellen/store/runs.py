@@ -16,23 +16,25 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from filelock import FileLock, Timeout
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from snellen import __version__
 from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, storage_errors
+from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, missing_file, storage_errors
 from snellen.core.infrequent_gc import infrequent_gc
-from snellen.core.missing_file import missing_file
 from snellen.core.record import KEPT, PLACES_LOOKED_AT, Pass, Record, Repeat, credits_empty_reply, is_drawn
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 from snellen.core.shard import find_shard_folders
+from snellen.core.summary import Summary
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
@@ -491,3 +493,38 @@ def end_of_last_line(descriptor: int, block: int = 1 << 16) -> int:
 
 RUN_FILES = f"[!.]*/{RUN_FILE}"
 """Where the runs of a folder are: those being copied or deleted have names with a dot in front."""
+
+
+def write_recorded_run(out: Path, run: RunInfo, summary: Summary, records: Sequence[Record]) -> RunFolder:
+    """Write a run folder in `out`; one that holds the same predictions is written anew.
+
+    Prompts are left out: which ones the predictions were made with is not known. Samples without a
+    prediction are failures. Raises RunLocked and StorageError.
+    """
+    folder = out / run_folder_name(run.model, run.benchmark, run.config)
+    missing = sum(record.is_retryable for record in records)
+    counts = structs.replace(run.counts, done=len(records) - missing, failed=missing)
+    info = structs.replace(
+        run,
+        name=folder.name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        status="incomplete" if missing else "complete",
+        counts=counts,
+        versions={"snellen": __version__},
+    )
+    with RunWriter(folder) as writer:
+        for name in (SAMPLES_FILE, FAILURES_FILE):
+            with suppress(FileNotFoundError):
+                (folder / name).unlink()
+        for position, record in enumerate(records):
+            kept = structs.replace(
+                record, position=position, passes=tuple(map(_without_prompt, record.passes)), requests=()
+            )
+            (writer.append_failure if record.is_retryable else writer.append)(kept)
+        writer.write_info(info)
+        writer.write_report(Report(info, summary))
+    return open_run(folder)
+
+
+def _without_prompt(one: Pass) -> Pass:
+    return structs.replace(one, prompt=())

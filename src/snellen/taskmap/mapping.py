@@ -20,12 +20,11 @@ from snellen.taskmap.agreement import (
 )
 from snellen.taskmap.chance import mantel_test
 from snellen.taskmap.clusters import build_tree, cut_names, map_correlation
-from snellen.taskmap.distances import cosine_distances
 from snellen.taskmap.findings import Halves, SeedMap, Stability, TaskMap, TaskScoreAgreement
 from snellen.taskmap.prediction import predict
 from snellen.taskmap.scores import TaskScores
 from snellen.taskmap.training import StoredVector
-from snellen.taskmap.vectors import gram_matrix
+from snellen.taskmap.vectors import cosine_distances, gram_matrix
 
 DIGITS = 6
 """Decimals of a stored distance. Further ones depend on the machine."""

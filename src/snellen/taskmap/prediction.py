@@ -13,8 +13,8 @@ from msgspec import Struct
 from snellen.core.arrays import Floats, np
 from snellen.taskmap.agreement import Ties, kendall_tau
 from snellen.taskmap.chance import permutation_p_value, task_orders
-from snellen.taskmap.distances import nearest_tasks
 from snellen.taskmap.scores import TaskScores
+from snellen.taskmap.vectors import nearest_tasks
 
 
 class LeftOutTask(Struct, frozen=True):

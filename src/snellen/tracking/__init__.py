@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snellen.tracking.callback import SnellenCallback
     from snellen.tracking.curve import Curve, CurvePoint, read_curve
-    from snellen.tracking.trackers.tracker import track
+    from snellen.tracking.trackers import track
     from snellen.tracking.watch_loop import WatchMessages, WatchOptions, watch
 
 _MODULES = {
@@ -19,7 +19,7 @@ _MODULES = {
     "WatchMessages": "watch_loop",
     "WatchOptions": "watch_loop",
     "read_curve": "curve",
-    "track": "trackers.tracker",
+    "track": "trackers",
     "watch": "watch_loop",
 }
 

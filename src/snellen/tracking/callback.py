@@ -21,7 +21,7 @@ from snellen.models.naming.wrapping import wrap_model
 from snellen.store.runs import RunFolder
 from snellen.tracking.curve import Curve, CurvePoint, CurveWriter, keep_points
 from snellen.tracking.recording import add_runs, curve_benchmarks, curve_head
-from snellen.tracking.trackers.tracker import Tracker, open_tracker
+from snellen.tracking.trackers import Tracker, open_tracker
 
 try:
     from transformers import TrainerCallback

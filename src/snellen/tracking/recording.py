@@ -8,8 +8,8 @@ from pathlib import Path
 from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.groups import pair_means
 from snellen.analysis.comparison.headlines import headlines
-from snellen.api import resolve_benchmark
 from snellen.api.options import RunOptions, variant_with_roles
+from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
@@ -20,7 +20,7 @@ from snellen.store.runs import RunFolder, open_run
 from snellen.tracking.curve import Curve, CurveHead, CurvePoint, CurveWriter, StepDifference, now
 from snellen.tracking.curve_page import write_curve_page
 from snellen.tracking.statements import classify_change, sentence
-from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
+from snellen.tracking.trackers import RunMetrics, Tracker, run_metrics
 
 _SCORING_OPTIONS = ("limit", "seed", "setup", "repeats", "extractors", "judges", "judge_repeats", "clip")
 

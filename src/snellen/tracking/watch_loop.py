@@ -26,7 +26,7 @@ from snellen.tracking.checkpoints import CHANGING, CheckpointFolder, CheckpointS
 from snellen.tracking.curve import Curve, CurvePoint, CurveWriter, SkippedCheckpoint, now
 from snellen.tracking.recording import add_runs, curve_benchmarks, curve_head
 from snellen.tracking.sources import KEPT_FOLDER, CheckpointSource, open_source
-from snellen.tracking.trackers.tracker import Tracker, open_trackers
+from snellen.tracking.trackers import Tracker, open_trackers
 
 MAX_ATTEMPTS = 3
 """Attempts to evaluate a checkpoint."""

@@ -1,9 +1,9 @@
-"""Write the pages as files that open without a server."""
+"""Write the pages as files that open without a server; the HTML in which their scripts run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,18 @@ import msgspec
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, SnellenError, UsageError, storage_errors
+from snellen.core.output import OUTCOMES
 from snellen.core.record import Record, every_pass
+from snellen.report import format as fmt
+from snellen.report.page.embedded import escape_json
+from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import thumbnail_path
-from snellen.view.run_view import RunLibrary, RunView
+from snellen.view.run_catalog import suites_json
+from snellen.view.run_row import FLAG_MEANINGS, SETTING_TITLES
+from snellen.view.run_view import HOME, RunLibrary, RunView
+from snellen.view.sample_index import KINDS, RESULTS
 from snellen.view.saved_views import SavedView
-from snellen.view.shell import render_shell
-from snellen.view.suite_members import suites_json
 
 CHUNK = 100
 """Samples in one data file."""
@@ -124,3 +129,58 @@ def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as part:
         part.write_bytes(data)
+
+
+STYLES = ("page.css", "beside.css", "view.css", "samples.css", "home.css")
+SCRIPTS = (
+    "theme.js",
+    "sample.js",
+    "passes.js",
+    "places.js",
+    "beside.js",
+    "lightbox.js",
+    "columns.js",
+    "store.js",
+    "words.js",
+    "picture.js",
+    "list.js",
+    "annotations.js",
+    "source.js",
+    "explorer.js",
+    "run.js",
+    "agreement.js",
+    "replies.js",
+    "compare.js",
+    "catalog.js",
+    "home-state.js",
+    "virtual-table.js",
+    "home-cells.js",
+    "home-matrix.js",
+    "home-list.js",
+    "home-board.js",
+    "home-views.js",
+    "home.js",
+    "view.js",
+)
+
+
+def render_shell(data_source: Mapping[str, Any]) -> str:
+    """The page. `data_source` tells its scripts where their data are, if not on a server."""
+    page_data = {
+        "outcomes": OUTCOMES,
+        "words": fmt.OUTCOME_LABELS,
+        "results": RESULTS,
+        "kinds": KINDS,
+        "settings": SETTING_TITLES,
+        "meanings": FLAG_MEANINGS,
+        "baselines": [(name, fmt.metric_label(name)) for name in fmt.BASELINES],
+        **data_source,
+    }
+    return (
+        template_environment(HOME)
+        .get_template("view.html")
+        .render(
+            **page_layout(STYLES, SCRIPTS, HOME, with_server=True),
+            known=escape_json(msgspec.json.encode(page_data)).decode(),
+        )
+    )

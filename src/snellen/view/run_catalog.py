@@ -1,7 +1,8 @@
-"""All runs of some folders as rows, kept up to date while the pages are open."""
+"""All runs of some folders as rows, kept up to date while the pages are open; suites as the board shows them."""
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 
 from snellen.api.report import report_of
+from snellen.benchmarks.declaration.registry import Suite, builtin_suites, member_key
 from snellen.core.errors import UsageError, storage_errors
 from snellen.core.summary import Interval
 from snellen.report.format import interval_text, score_text
@@ -21,7 +23,6 @@ from snellen.store.run_catalog_file import ABSENT, CLOSED, file_state
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
 from snellen.view.run_index import IndexedRun, RunIndex, Snapshot
 from snellen.view.run_row import CatalogRow, model_family, read_row, with_problem, with_score, with_score_of
-from snellen.view.suite_members import suite_metrics
 
 FIRST_READ_SECONDS, LATER_READ_SECONDS = 0.4, 0.8
 """Seconds that the first answer, and each later one, may spend on reading runs; the others come
@@ -465,3 +466,38 @@ def _interval_text(row: CatalogRow) -> str:
 def _rounded_items(numbers: dict[str, float], names: Collection[str] = ()) -> tuple[tuple[str, float], ...]:
     """Numbers by name, with `names` those alone."""
     return tuple((name, round(value, 4)) for name, value in sorted(numbers.items()) if not names or name in names)
+
+
+@functools.cache
+def suites_json() -> list[dict[str, Any]]:
+    """The built-in suites as plain JSON: members with the benchmarks, and the parameters that a run
+    must have to count."""
+    return [_suite_json(name, suite) for name, suite in builtin_suites().items()]
+
+
+@functools.cache
+def suite_metrics() -> frozenset[str]:
+    """The metrics by which members of suites count, where that is not the headline."""
+    members = (member for suite in builtin_suites().values() for member in suite.members)
+    return frozenset(member.metric for member in members if member.metric is not None)
+
+
+def _suite_json(name: str, suite: Suite) -> dict[str, Any]:
+    members = []
+    for member in suite.members:
+        try:
+            keys = [member_key(spec) for spec in member.benchmarks]
+        except UsageError:
+            # A benchmark that needs an extra that is not installed: no run of it is expected.
+            keys = []
+        members.append(
+            {
+                "name": member.name,
+                "metric": member.metric,
+                "benchmarks": [
+                    [benchmark, [f"{key}={value}" for key, value in parameters.items()]]
+                    for benchmark, parameters in keys
+                ],
+            }
+        )
+    return {"name": name, "title": suite.title, "average": suite.average, "members": members}

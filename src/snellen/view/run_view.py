@@ -17,11 +17,10 @@ from snellen.api.run_images import Notify, RunImages, ignore_notice
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
-from snellen.report.page.budgets import budget_table
 from snellen.report.page.html import gain_context, protocol_context, result_context
 from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
-from snellen.report.page.views import answer_groups
+from snellen.report.page.views import answer_groups, budget_table
 from snellen.store.runs import RUN_FILE, RunFolder, open_run
 from snellen.view.run_annotations import AnnotationCache, ChangeRequest, annotations_json, has_annotations, write_change
 from snellen.view.run_catalog import RunCatalog

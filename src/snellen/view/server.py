@@ -11,14 +11,13 @@ import msgspec
 from snellen.api.run_images import content_type
 from snellen.core.errors import UsageError
 from snellen.settings import user_name
+from snellen.view.files import render_shell
 from snellen.view.local_server import HTML, JSON, LocalServer, NoSuchAddress, PageAnswer, PageRequest, Query
 from snellen.view.run_annotations import decode_change
-from snellen.view.run_catalog import FIRST_READ_SECONDS, LATER_READ_SECONDS
+from snellen.view.run_catalog import FIRST_READ_SECONDS, LATER_READ_SECONDS, suites_json
 from snellen.view.run_view import RunLibrary
 from snellen.view.sample_source import describe_source, read_video, subtitles_vtt
 from snellen.view.saved_views import SavedView
-from snellen.view.shell import render_shell
-from snellen.view.suite_members import suites_json
 
 PORT = 8420
 """Used if no port is named and it is free."""

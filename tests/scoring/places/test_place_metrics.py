@@ -13,8 +13,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from snellen.core.errors import DataError, UnknownName
-from snellen.core.masks import runs_of_text
-from snellen.core.place import Box, Mask, Places, Point, Span, box_iou, parse_space
+from snellen.core.place import Box, Mask, Places, Point, Span, box_iou, parse_space, runs_of_text
 from snellen.scoring.places.masks import mask_of_pixels, pixels_of_mask, pixels_of_polygons
 from snellen.scoring.places.matching import count_pairs
 from snellen.scoring.places.metrics import grade_places, place_metric

@@ -22,10 +22,10 @@ from snellen.api.progress import ProgressChoice, open_progress
 from snellen.api.resolve_models import resolve_served_model
 from snellen.core.errors import SnellenError
 from snellen.core.event_loop import run_coroutine
-from snellen.core.flow import Steps
 from snellen.core.media import Source
 from snellen.core.model import AnyModel, Identity, Model, RemoteModel
 from snellen.core.output import Drawn, Failure, Generated, Output, ParsedAnswer
+from snellen.core.record import Steps
 from snellen.core.request import GREEDY, Generate, Generation, Message, Ref, Request, Text, user
 from snellen.core.run import RoleUsage
 from snellen.data_sets.decisions import FAILED, Decision, Evidence

@@ -13,8 +13,8 @@ from PIL import Image
 
 import snellen
 from snellen.core.errors import DataError, RunLocked, UsageError
-from snellen.core.flow import Steps
 from snellen.core.media import InlineSource, digest_bytes
+from snellen.core.record import Steps
 from snellen.core.request import Generate, Message, Text, user
 from snellen.core.sample import MediaRef, Sample
 from snellen.data_sets.decisions import DECISIONS_FILE, Decision, flagged_items, latest_decisions, read_decisions

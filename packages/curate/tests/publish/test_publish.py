@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 from PIL import Image
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.benchmarks.declaration.evidence import BenchmarkEvidence
 from snellen.cli import main
 from snellen.core.errors import UsageError

@@ -16,9 +16,9 @@ from PIL import Image
 
 import snellen
 from snellen.core.errors import DataError, UsageError
-from snellen.core.flow import Steps, run_flow
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.output import Generated, Output
+from snellen.core.record import Steps, run_flow
 from snellen.core.request import Request
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import latest_decisions, read_decisions

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from scipy import stats
 
-from snellen.api import evaluate
+from snellen import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen_curate.open_data import open_items

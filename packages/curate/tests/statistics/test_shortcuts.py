@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from snellen.stats.array_intervals import share_interval
-from snellen.stats.intervals import score_interval, wilson
+from snellen.stats.intervals import score_interval, share_interval, wilson
 from snellen.stats.paired import holm
 from snellen_curate.statistics.positions import PositionBalance, balance_of_counts
 from snellen_curate.statistics.shortcuts import (

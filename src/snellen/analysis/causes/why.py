@@ -40,8 +40,8 @@ from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.record import Unscored
 from snellen.core.served_identity import ServedIdentity
-from snellen.core.summary import Interval
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.core.summary import FailurePolicy, Interval
+from snellen.scoring.accuracy import counted_score
 from snellen.stats.paired import paired_mean
 from snellen.stats.shapley import Coalition, shapley_split
 

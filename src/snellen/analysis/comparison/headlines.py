@@ -12,9 +12,8 @@ import msgspec
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, cluster_numbers
 from snellen.core.arrays import Ints, np
 from snellen.core.errors import UsageError
-from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record, draws_of
-from snellen.core.summary import Unit
+from snellen.core.summary import HeadlineSums, SumsOf, Unit
 from snellen.scoring.headlines import mean_of_sums
 from snellen.stats.paired import PairedMean
 from snellen.stats.paired_statistics import LinearisedStatistic, linearise, min_clusters_in_stratum, paired_statistics

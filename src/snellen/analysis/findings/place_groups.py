@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.findings.score_groups import GroupedRecord, ScoreGroups, outcome_shares
+from snellen.core.answer_text import number_text
 from snellen.core.arrays import np
 from snellen.core.errors import DataError
 from snellen.core.place import Places, load_places
-from snellen.core.place_text import number_text
 from snellen.core.summary import Metric
 from snellen.scoring.accuracy import cluster_samples, mean_metric
 from snellen.scoring.places.masks import pixels_of_mask

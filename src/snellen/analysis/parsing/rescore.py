@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from snellen.core.benchmark import Benchmark
-from snellen.core.flow import run_flow
 from snellen.core.output import Output
-from snellen.core.record import Pass, Record
+from snellen.core.record import Pass, Record, run_flow
 from snellen.core.request import Request
 from snellen.core.sample import Sample
+from snellen.core.summary import FailurePolicy
 from snellen.engine.loop.request_broker import MAIN
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.accuracy import counted_score
 
 
 class _NotStored(Exception):

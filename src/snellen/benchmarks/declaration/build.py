@@ -23,16 +23,15 @@ from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow
 from snellen.benchmarks.protocol.gate import apply_gate, split_gate
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.parsers import OWN, base_rule, failures_of, select_rule
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.protocol.system_prompt import apply_system_prompt
 from snellen.core.benchmark import COORDINATES, Benchmark, BenchmarkFactory, BenchmarkFacts, DataTable, Variant
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import FailurePolicy, Summary, SummaryContext
 from snellen.data.predictions import reply_columns
-from snellen.scoring.accuracy import FailurePolicy, summarise
+from snellen.scoring.accuracy import summarise
 from snellen.scoring.guesses import guess_notices
 
 

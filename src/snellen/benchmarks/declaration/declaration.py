@@ -20,14 +20,11 @@ from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
 from snellen.benchmarks.declaration.videos import VideoOptions
 from snellen.benchmarks.protocol.ask_config import allowed_values
 from snellen.benchmarks.protocol.parsers import OWN
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Benchmark, BenchmarkFacts, DataTable, FetchProgress, Requirement, Variant, requires
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import FailurePolicy, HeadlineSums, Summary, SummaryContext
 from snellen.prompts.choice import PromptTemplate
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.headlines import plain_mean
 
 Options = Mapping[str, str]

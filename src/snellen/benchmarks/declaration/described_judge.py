@@ -22,13 +22,11 @@ from snellen.benchmarks.declaration.declaration import Headline
 from snellen.benchmarks.declaration.judged import Judged, plain_messages
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow, product_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core import lazy_re as re
-from snellen.core.flow import Flow
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Generation, Message
 from snellen.core.sample import Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.extract.boxes import boxed_texts
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_marked_number, parse_word
 from snellen.prompts.choice import PromptTemplate, prompt

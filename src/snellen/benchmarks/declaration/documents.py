@@ -20,9 +20,8 @@ from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.protocol.judging import rubric_parameter
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.core.benchmark import Variant, requires
-from snellen.core.flow import Steps
 from snellen.core.output import Answer, Generated, Output, ParsedAnswer, Refused, Unparsed
-from snellen.core.record import Record
+from snellen.core.record import Record, Steps
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary

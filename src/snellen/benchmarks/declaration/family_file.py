@@ -40,14 +40,12 @@ from snellen.benchmarks.declaration.video_questions import adjust_choice, group_
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring, against_gold
 from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, summarise_matches
 from snellen.core.benchmark import requires
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
-from snellen.data.download import RemoteFile
-from snellen.data.json_parts import JsonPart, JsonParts
+from snellen.core.summary import Metric, Summary, SummaryContext
+from snellen.data.download import JsonPart, JsonParts, RemoteFile
 from snellen.extract.open_text import parse_final, parse_raw
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring.accuracy import score_notices

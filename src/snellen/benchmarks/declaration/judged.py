@@ -14,7 +14,7 @@ from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING, summarise_
 from snellen.benchmarks.protocol.judging import VOTES, JudgePanel, judge_parameters, panel_of
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
-from snellen.core.flow import Flow
+from snellen.core.record import Flow
 from snellen.core.request import Generation, Message
 from snellen.core.sample import Sample
 from snellen.data.columns import parse_list

@@ -20,15 +20,13 @@ from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.page_grading import ADDED_BASELINE, OWN_PAGES, TESTS_PASSED, PageRule, page_grades
 from snellen.benchmarks.protocol.parsers import OWN
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.headline import HeadlineSums
 from snellen.core.page import BlockKind, load_page
 from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import FailurePolicy, HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.open_text import parse_raw
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.accuracy import counted_score
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
 from snellen.scoring.pages.page_score import CDM, FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
 from snellen.scoring.pages.texts import counted_formula, counted_text

@@ -25,9 +25,8 @@ from typing import Any
 from snellen.core.arrays import np
 from snellen.core.errors import DataError, MediaError
 from snellen.core.literals import parse_json_or_literal
-from snellen.core.masks import read_run_lengths
 from snellen.core.media import decode_image
-from snellen.core.place import Box, Mask, Places, PlaceShape, Point, Space, Span
+from snellen.core.place import Box, Mask, Places, PlaceShape, Point, Space, Span, read_run_lengths
 from snellen.scoring.places.masks import mask_of_pixels
 from snellen.settings import max_image_pixels
 

@@ -15,19 +15,18 @@ from snellen.benchmarks.declaration.place_golds import check_masks, count_places
 from snellen.benchmarks.declaration.place_rules import DURATION, FPS, SIZE_COLUMNS, SIZE_LISTS, PlaceRules
 from snellen.benchmarks.protocol.flows import GradeFunction, PlaceParser, PlaceScoring
 from snellen.benchmarks.protocol.other_spaces import other_space_notice
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import DataError, MediaError
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.media import upright_size
 from snellen.core.place import Places, Space, TimeUnit, parse_space, write_places
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import FailurePolicy, Summary, SummaryContext
 from snellen.data.columns import PLACE_COLUMNS, gold_column
 from snellen.data.tables.coco import CROWD_COLUMN
 from snellen.extract.places.read import parse_places
 from snellen.prompts.places import place_instruction
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.accuracy import counted_score
 from snellen.scoring.places.baselines import baseline_metrics, random_places
 from snellen.scoring.places.metrics import grade_places, place_metric
 from snellen.scoring.places.run_metrics import (

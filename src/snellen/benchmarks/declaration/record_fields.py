@@ -13,9 +13,8 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline, plain_sums
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.scoring.accuracy import counted_score
 from snellen.scoring.fields import FieldResult, nearest_results
 from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios

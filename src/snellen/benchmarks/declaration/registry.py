@@ -226,7 +226,7 @@ def _refuse_other_tools_name(name: str) -> None:
     """Raises NotHere or UsageError, with what to type, for a name that other tools have."""
     import difflib
 
-    from snellen.benchmarks.declaration.other_names import advice_on_name
+    from snellen.benchmarks.declaration.other_tools import advice_on_name
     from snellen.benchmarks.declaration.peers import PEERS, known_elsewhere
 
     if advice := advice_on_name(name):

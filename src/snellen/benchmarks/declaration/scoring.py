@@ -47,13 +47,12 @@ from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
 from snellen.benchmarks.protocol.similarity import RUBRIC, SCORED_BY, flow_with_similarity, summarise_with_similarity
 from snellen.core.benchmark import COORDINATES, TIME_UNIT, Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Kind
-from snellen.core.summary import Summary
+from snellen.core.summary import FailurePolicy, HeadlineSums, Summary
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
-from snellen.scoring.accuracy import FailurePolicy, summarise
+from snellen.scoring.accuracy import summarise
 
 if TYPE_CHECKING:
     from snellen.benchmarks.declaration.place_rules import PlaceRules

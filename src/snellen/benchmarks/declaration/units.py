@@ -14,13 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from snellen.benchmarks.declaration.rows import AdjustSample
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import CHANCE
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.data.columns import canonical_column, column_name
 from snellen.scoring.accuracy import GUESSES, cluster_samples, mean_metric
 from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of

@@ -10,11 +10,9 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Headline
 from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.videos import VIDEO_NAMES
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.scoring.accuracy import counted_score
 from snellen.scoring.grouped import bounds_of, interval_of_mean, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups, plain_mean, sums_of_subset

@@ -24,11 +24,10 @@ from msgspec import structs
 from snellen.benchmarks.abilities.eyechart import PackagedFiles
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.scoring import MAX_PAGE_TOKENS, RuleScoring
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant, requires
 from snellen.core.record import Record
 from snellen.core.sample import Row
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.scoring.accuracy import EMPTY_PAGE, FREQUENT_FIELDS, FREQUENT_WORDS, counted_score
 
 TASK, PAGE, RECORD = "task", "page", "record"

@@ -39,13 +39,12 @@ from snellen.benchmarks.declaration.documents import (
 )
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core import lazy_re as re
 from snellen.core.literals import BROKEN_LITERAL, evaluate_literal, parse_json_or_literal
 from snellen.core.output import Answer, Generated, Output, ParsedAnswer, Unparsed
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import Summary, SummaryContext
 from snellen.extract.llm import RULE
 from snellen.extract.unanswered import model_text
 from snellen.prompts.pdf_pages import with_pages

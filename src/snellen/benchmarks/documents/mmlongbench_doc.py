@@ -36,11 +36,9 @@ from snellen.benchmarks.declaration.documents import (
 )
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.accuracy import counted_score
 from snellen.scoring.document import NOT_ANSWERABLE

@@ -22,10 +22,9 @@ import msgspec
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.extract.open_text import parse_whole
 
 EXPRESSIONS = "Handwritten Mathematical Expression Recognition"

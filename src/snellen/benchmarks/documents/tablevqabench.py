@@ -38,12 +38,10 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.parsers import OFFICIAL
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.literals import parse_finite
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.prompts.stored import load_full_prompts
 from snellen.scoring.grouped import interval_of_mean, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups

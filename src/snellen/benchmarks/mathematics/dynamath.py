@@ -28,12 +28,10 @@ from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_mess
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.choice import parse_choice
 from snellen.extract.numbers import parse_numeric_answer
 from snellen.extract.open_text import parse_open

@@ -37,9 +37,8 @@ from snellen.benchmarks.protocol.judged_flows import (
     ungraded_record,
 )
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.core.flow import Flow
 from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.extract.choice import parse_choice

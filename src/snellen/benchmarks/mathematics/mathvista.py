@@ -43,8 +43,8 @@ from snellen.benchmarks.declaration.rows import build_sample, option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.core.flow import Flow
 from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer
+from snellen.core.record import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.extract.choice import parse_choice

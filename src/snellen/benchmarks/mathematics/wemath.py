@@ -36,13 +36,11 @@ from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import build_sample, option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.request import Message
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import PromptTemplate, prompt
 from snellen.scoring.accuracy import cluster_samples, mean_metric

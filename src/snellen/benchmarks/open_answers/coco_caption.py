@@ -30,21 +30,18 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import UsageError
-from snellen.core.headline import HeadlineSums
 from snellen.core.model import Capabilities
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.data.columns import gold_answers
 from snellen.extract.open_text import parse_whole
 from snellen.scoring.accuracy import cluster_samples, counted_score
-from snellen.scoring.captions.bleu import MAX_ORDER, BleuCounts, bleu_counts
+from snellen.scoring.captions.bleu import MAX_ORDER, BleuCounts, bleu_counts, rouge_l
 from snellen.scoring.captions.cider import cider, document_frequencies
 from snellen.scoring.captions.meteor import MeteorCounts
 from snellen.scoring.captions.meteor_program import CaptionWithReferences, caption_counts
-from snellen.scoring.captions.rouge_l import rouge_l
 from snellen.scoring.captions.tokenise import caption_words
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.settings import Settings

@@ -34,16 +34,13 @@ from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, VerdictParser, ask_judges
 from snellen.benchmarks.protocol.point_grading import to_points
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow, Steps
-from snellen.core.headline import HeadlineSums
 from snellen.core.literals import parse_literal
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass, Record, Verdict
+from snellen.core.record import Flow, Pass, Record, Steps, Verdict
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import HeadlineSums, Interval, Metric, Summary, SummaryContext
 from snellen.extract.clean import without_thinking
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import GRADE, ParsedVerdict

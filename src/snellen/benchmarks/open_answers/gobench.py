@@ -37,9 +37,8 @@ from snellen.benchmarks.protocol.judged_flows import (
 )
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
-from snellen.core.flow import Flow, Steps
 from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
-from snellen.core.record import Pass
+from snellen.core.record import Flow, Pass, Steps
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.extract.unanswered import non_answer

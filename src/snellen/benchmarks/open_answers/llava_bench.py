@@ -30,14 +30,11 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.flow import Flow
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.unanswered import model_text, non_answer
 from snellen.extract.verdicts import parse_pair
 from snellen.scoring.accuracy import cluster_samples

@@ -28,12 +28,11 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import DataError
 from snellen.core.record import Record
 from snellen.core.request import Media, Message, Part, Text
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.data.columns import row_id
 from snellen.extract.verdicts import parse_grade
 

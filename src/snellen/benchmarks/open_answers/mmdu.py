@@ -32,16 +32,13 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import requires
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow, Steps
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Failure, Generated, Output, ParsedAnswer
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record, Steps
 from snellen.core.request import Generate, Generation, Media, Message, Part, Ref, Text
 from snellen.core.sample import MediaRef, Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.data.columns import parse_list
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import parse_grades

@@ -31,11 +31,10 @@ from snellen.benchmarks.protocol.drawing_options import allow_drawing_options, d
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record
 from snellen.benchmarks.protocol.ranking import bare_question
 from snellen.core.benchmark import Benchmark, Variant, requires
-from snellen.core.flow import Flow
 from snellen.core.media import InlineSource
 from snellen.core.model import Capabilities
 from snellen.core.output import Compared, Drawn, Failure, Generated, ParsedAnswer, Unparsed
-from snellen.core.record import Pass
+from snellen.core.record import Flow, Pass
 from snellen.core.request import CLIP, Compare, Draw, Drawing, Generation, Ref, Text, user
 from snellen.core.sample import Sample
 from snellen.extract.unanswered import non_answer

@@ -25,9 +25,8 @@ from snellen.benchmarks.declaration.judged import Judged, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.protocol.judged_flows import BY_RULES, ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.core.flow import Flow
 from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
-from snellen.core.record import Pass, Verdict
+from snellen.core.record import Flow, Pass, Verdict
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.extract.boxes import boxed_texts

@@ -36,15 +36,12 @@ from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, un
 from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_parameters, judge_values, panel_of
 from snellen.benchmarks.protocol.parsers import PARSERS, rules_of
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.flow import Flow
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.clean import without_thinking
 from snellen.extract.unanswered import model_text, non_answer
 from snellen.extract.verdicts import GRADE, ParsedVerdict

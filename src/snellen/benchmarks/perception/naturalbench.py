@@ -22,10 +22,9 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.units import further_units, summarise_units, unit_sums
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import Summary, SummaryContext
 from snellen.extract.published.quoted_images import parse_naturalbench, parse_naturalbench_yes_no
 from snellen.prompts.choice import PromptTemplate
 

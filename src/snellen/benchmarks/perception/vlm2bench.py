@@ -30,13 +30,11 @@ from snellen.benchmarks.declaration.open_questions import BARE, own_and_vlmevalk
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.literals import NUMBER_WORDS
 from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.choice import parse_choice
 from snellen.extract.open_text import parse_final, parse_raw
 from snellen.extract.yes_no import parse_yes_no

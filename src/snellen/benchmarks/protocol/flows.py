@@ -10,10 +10,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from snellen.core.flow import Flow, Steps
 from snellen.core.media import Source
 from snellen.core.output import DRAWN, Answer, Failure, Generated, Outcome, Output, ParsedAnswer, Unparsed, outcome_of
-from snellen.core.record import Pass, Record, Unscored
+from snellen.core.record import Flow, Pass, Record, Steps, Unscored
 from snellen.core.request import Generate, Generation, LazyMessages, Message, Ref
 from snellen.core.sample import Kind, Sample
 from snellen.extract.choice import parse_choice

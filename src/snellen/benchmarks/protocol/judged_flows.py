@@ -20,9 +20,8 @@ from snellen.benchmarks.protocol.judging import (
     judge_variance,
 )
 from snellen.benchmarks.protocol.ranking import bare_question, failure_kind
-from snellen.core.flow import Flow, Steps
 from snellen.core.output import Answer, Generated, NoMatch, Outcome, Output, ParsedAnswer, Unparsed, outcome_of
-from snellen.core.record import Pass, Record, Unscored
+from snellen.core.record import Flow, Pass, Record, Steps, Unscored
 from snellen.core.request import Generate, Generation, Message, Ref
 from snellen.core.sample import MediaRef, Sample
 from snellen.extract.llm import resolve_answer

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judging import AGREEMENT
 from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, mean_metric, summarise
+from snellen.core.summary import FailurePolicy, Metric, Summary
+from snellen.scoring.accuracy import cluster_samples, mean_metric, summarise
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
 
 SEPARATOR = ", "

@@ -19,9 +19,8 @@ from typing import NamedTuple
 from msgspec import structs
 
 from snellen.core.benchmark import Variant
-from snellen.core.flow import Steps
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import Verdict
+from snellen.core.record import Steps, Verdict
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import MediaRef
 from snellen.data.toml_files import read_toml

@@ -9,13 +9,11 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judged_flows import ask_for_reply, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.flow import Flow
 from snellen.core.output import ParsedAnswer, Unparsed
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.prompts.choice import PromptTemplate, prompt
 
 BARE_TEMPLATE = PromptTemplate(hint="{hint}", open="")

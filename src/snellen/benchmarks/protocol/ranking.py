@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from snellen.core.flow import Flow, Steps
 from snellen.core.output import (
     CandidateScore,
     Failure,
@@ -23,7 +22,7 @@ from snellen.core.output import (
     Ranked,
     outcome_of,
 )
-from snellen.core.record import Pass, Record, Unscored
+from snellen.core.record import Flow, Pass, Record, Steps, Unscored
 from snellen.core.request import Message, Rank, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice

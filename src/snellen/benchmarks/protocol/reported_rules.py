@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from snellen.benchmarks.protocol.flows import AskConfig, SinglePassFlow, YesNoParser
-from snellen.core.flow import Flow
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.sample import Sample
 from snellen.scoring.yes_no import YES
 

@@ -18,9 +18,8 @@ from msgspec import structs
 from snellen.benchmarks.protocol.judged_flows import BY_RULES, states_verdict
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
 from snellen.core.benchmark import Benchmark
-from snellen.core.flow import Flow
 from snellen.core.output import Generated
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary

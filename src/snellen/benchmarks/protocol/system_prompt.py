@@ -13,8 +13,7 @@ from msgspec import structs
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
-from snellen.core.flow import Flow
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record
 from snellen.core.request import MAIN, Compare, LazyMessages, Message, Messages, Text
 from snellen.core.sample import Sample
 

@@ -20,14 +20,12 @@ from msgspec import structs
 from snellen.benchmarks.protocol.judged_flows import ask_for_reply, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
 from snellen.benchmarks.protocol.point_grading import to_points
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.flow import Flow, Steps
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import ParsedAnswer
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record, Steps
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.extract.clean import without_thinking
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_object, parse_text
 from snellen.scoring.accuracy import cluster_samples, mean_metric

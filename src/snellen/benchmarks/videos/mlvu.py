@@ -34,12 +34,11 @@ from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, ParserSet
 from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow, summarise_in_points
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
-from snellen.core.flow import Flow
+from snellen.core.record import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold
-from snellen.data.download import RemoteFile
-from snellen.data.json_parts import JsonPart, JsonParts
+from snellen.data.download import JsonPart, JsonParts, RemoteFile
 from snellen.extract.published.official import parse_before_bracket
 from snellen.extract.published.vlmevalkit_own import bracket_parser
 from snellen.extract.verdicts import ParsedVerdict, parse_object, parse_pair

@@ -38,7 +38,7 @@ from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.point_grading import BARE_TEMPLATE, PointScale, point_graded_flow, summarise_in_points
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import Flow
+from snellen.core.record import Flow
 from snellen.core.request import Generation, Message
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold

@@ -39,16 +39,14 @@ from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, adjust_choice
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.videos.mvbench import FOLDERS, TEMPLATE, task_file
 from snellen.core.record import Record
 from snellen.core.sample import MediaRef, Row, Sample
-from snellen.core.summary import Metric, Summary
-from snellen.data.download import RemoteFile
-from snellen.data.json_parts import JsonPart, JsonParts
+from snellen.core.summary import FailurePolicy, Metric, Summary, SummaryContext
+from snellen.data.download import JsonPart, JsonParts, RemoteFile
 from snellen.data.media.video_cells import VideoFile
 from snellen.extract.published.vlmevalkit_own import first_word_parser
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.accuracy import counted_score
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
 
 TAMPERING, TASK = "tamper_type", "task_type"

@@ -41,13 +41,11 @@ from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
-from snellen.core.flow import Flow
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import Summary, SummaryContext
 from snellen.data.columns import row_gold
 from snellen.data.tables.options import split_inline_options
 from snellen.extract.published.videos import quality_parser

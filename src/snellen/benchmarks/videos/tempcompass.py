@@ -38,9 +38,8 @@ from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
-from snellen.core.flow import Flow
 from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
-from snellen.core.record import Pass
+from snellen.core.record import Flow, Pass
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold

@@ -31,11 +31,9 @@ from snellen.benchmarks.declaration.published import HubSplit, Published, Publis
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, adjust_choice
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, ParserSet
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.data.download import RemoteFile
 from snellen.extract.published.first_capital import of_eight, of_eight_vlmevalkit
 from snellen.prompts.choice import PromptTemplate

@@ -18,8 +18,7 @@ from snellen.core.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from snellen.analysis.causes.gains import Gain
-    from snellen.analysis.findings.leakage import Leakage
+    from snellen.analysis.causes.gains import Gain, Leakage
     from snellen.analysis.findings.score_tables import ScoreTable
     from snellen.core.model import AnyModel
     from snellen.report.document import Document
@@ -203,7 +202,7 @@ def _compute_gains(options: Options, runs: Sequence[RunFolder], required: bool) 
 
 
 def _leakages(runs: Sequence[RunFolder], language_model: str | None) -> list[Leakage]:
-    from snellen.analysis.findings.leakage import leakages
+    from snellen.analysis.causes.gains import leakages
     from snellen.store.runs import open_run
 
     if language_model is None:

@@ -17,13 +17,11 @@ from typing import Literal, NamedTuple
 from snellen import __version__
 from snellen.api.flags import argument, option
 from snellen.api.options import DEFAULT_STORE
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.packages import PACKAGES
-from snellen.core.errors import SnellenError, UsageError
-from snellen.report.document import Document
+from snellen.core.errors import COMPLETE, INCOMPLETE, SnellenError, UsageError
+from snellen.report.document import Column, Document, Table
 from snellen.report.format import plural, size
-from snellen.report.table import Column, Table
 from snellen.settings import Settings
 
 _LOW_DISK = 2 << 30

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.flags import RUNS, open_runs, print_warning
-from snellen.cli.output import only_file
-from snellen.cli.printing import print_line
+from snellen.cli.output import only_file, print_line
 from snellen.core.atomic_write import save
 from snellen.core.errors import UnknownName, UsageError, storage_errors
 from snellen.core.run import Report
@@ -29,8 +28,7 @@ from snellen.store.export.every_eval_ever import RELATIONSHIPS, Evaluator, every
 from snellen.store.export.hub_results import ResultTarget, hub_results_yaml
 from snellen.store.export.inspect_log import inspect_archive, inspect_json
 from snellen.store.export.lmms_eval import lmms_eval_files
-from snellen.store.export.mmt_submission import mmt_sheet
-from snellen.store.export.seedbench_results import seed_results
+from snellen.store.export.mmt_submission import mmt_sheet, seed_results
 from snellen.store.export.vlmevalkit import as_tsv, as_xlsx, mmbench_sheet, vlmevalkit_sheet
 from snellen.store.runs import RunFolder, require_single
 

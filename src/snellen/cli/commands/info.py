@@ -35,7 +35,7 @@ def _document(options: Options) -> Document:
     from snellen.report.documents.name_facts import facts_document, facts_of_name, is_suite_or_recipe
 
     if options.card:
-        from snellen.api.card import protocol_card
+        from snellen.analysis.card_file import protocol_card
         from snellen.report.documents.protocol_card import card_document
 
         return card_document(protocol_card(options.name))
@@ -58,8 +58,7 @@ def _data_document(name: str, columns: Mapping[str, str]) -> Document:
     from snellen.data.detect import is_results
     from snellen.data.tables.info import table_info
     from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
-    from snellen.report.documents.data_facts import data_document
-    from snellen.report.documents.name_facts import benchmark_facts, check_own_data
+    from snellen.report.documents.name_facts import benchmark_facts, check_own_data, data_document
 
     path = split_spec(name).name
     if is_results(path):

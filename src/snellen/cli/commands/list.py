@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from snellen.api.flags import argument, option
 from snellen.cli.output import TABLE, OutputOptions, write_document
 from snellen.core.errors import UsageError
-from snellen.report.document import Document, Line
-from snellen.report.table import Column, Table
+from snellen.report.document import Column, Document, Line, Table
 
 _UNBOUNDED = 100_000
 """Characters of a line in files and pipes, so that each row is one line."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import OutputOptions, print_line, write_document
+from snellen.core.errors import COMPLETE, INCOMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,9 @@ from typing import Any
 
 from snellen.api.flags import GENERATION_KEYS, REQUEST_KEYS, option
 from snellen.api.options import DEFAULT_OUT
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import download_printer, line_printer
+from snellen.cli.output import OutputOptions, download_printer, line_printer, write_document
 from snellen.core.benchmark import Variant
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 
 _LENGTH, _TIMEOUT = "max_new_tokens", "serve_timeout"
 
@@ -47,7 +45,7 @@ def main(options: Options) -> int:
     """Ask both backends and print where they differ, or one model for marked places."""
     if options.coordinates:
         return _measure_space(options)
-    from snellen.api import parity
+    from snellen.api.backend_parity import parity
     from snellen.report.console import Terminal
     from snellen.report.documents.parity import parity_document
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import FlagKey, option, parse_share
 from snellen.cli.commands.run import RunCommandOptions
-from snellen.cli.exit_codes import COMPLETE, MISTAKE
 from snellen.cli.output import OutputOptions, write_document
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, MISTAKE, UsageError
 
 if TYPE_CHECKING:
     from snellen.analysis.comparison.planned_study import Aims

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from snellen.api.flags import argument, options_field
 from snellen.api.options import SourceOptions
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import RUNS, open_runs
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import OutputOptions, print_line, write_document
+from snellen.core.errors import COMPLETE, INCOMPLETE
 from snellen.core.run import Report
 from snellen.store.runs import RunFolder
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass
 from functools import partial
@@ -11,16 +12,26 @@ from typing import TYPE_CHECKING
 
 from snellen.api.flags import option, options_field
 from snellen.api.options import RunOptions
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.output import TABLE, FormatOptions, print_document
-from snellen.cli.printing import download_printer, exit_interrupted, line_printer, print_line
+from snellen.cli.output import (
+    TABLE,
+    FormatOptions,
+    download_printer,
+    exit_interrupted,
+    line_printer,
+    print_document,
+    print_line,
+)
+from snellen.core.errors import COMPLETE, INCOMPLETE, MISTAKE
+from snellen.core.output import Failure
+from snellen.core.record import every_pass
+from snellen.core.terminal_text import escape_controls
+from snellen.store.runs import FAILURES_FILE, RunFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.api.results import Results
     from snellen.core.run import Report
-    from snellen.store.runs import RunFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +89,7 @@ def _open_trackers(
     is asked, so that a wrong name or a missing library fails at once."""
     if not tracks:
         return nullcontext(lambda runs: None)
-    from snellen.tracking.trackers.tracker import open_run_log
+    from snellen.tracking.trackers import open_run_log
 
     return open_run_log(tracks, line_printer(console))
 
@@ -100,7 +111,6 @@ def _print_results(results: Results, command: str, form: str) -> int:
     from snellen.analysis.causes.neighbours import gains_with_neighbours
     from snellen.report.console import Terminal
     from snellen.report.documents.run_document import failure_blocks, run_document
-    from snellen.report.tracebacks import print_traceback
 
     for skipped in results.skipped:
         print_line(f"skipped: {skipped.reason}", error=True)
@@ -147,3 +157,28 @@ def _print_paths(runs: Sequence[RunFolder], *, error: bool) -> None:
 
             if (submission := write_submission(run)) is not None:
                 print_line(f"the answers are withheld, so there is no score; to submit: {submission}", error=error)
+
+
+def print_traceback(runs: Sequence[RunFolder], console: Console) -> None:
+    """Print the most frequent traceback among the failures of the runs, and where all of them are
+    stored; nothing if no model raised one."""
+    from rich.text import Text
+
+    tracebacks = Counter(failure.traceback for run in runs for failure in _errors_in_code(run))
+    if not tracebacks:
+        return
+    (text, times), *others = tracebacks.most_common()
+    files = [run.path / FAILURES_FILE for run in runs if any(_errors_in_code(run))]
+    kinds = f"the most frequent of {len(others) + 1}, " if others else ""
+    console.print()
+    console.print(Text(escape_controls(text), style="dim"), soft_wrap=True)
+    console.print(Text(f"{kinds}raised {times} time{'s' if times > 1 else ''}; each is in {files[0]}"), soft_wrap=True)
+
+
+def _errors_in_code(run: RunFolder) -> Iterator[Failure]:
+    """Failures with a traceback, one for each sample."""
+    for record in run.failures():
+        outputs = (each_pass.output for each_pass in every_pass(record))
+        failure = next((each for each in outputs if isinstance(each, Failure)), None)
+        if failure is not None and failure.traceback:
+            yield failure

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.api.flags import argument, option
 from snellen.cli.flags import print_warning
-from snellen.cli.output import OutputOptions, only_file, write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import OutputOptions, only_file, print_line, write_document
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -165,8 +164,7 @@ _COLUMNS = ("model", "benchmark", "setting", "state", "score", "n", "day", "toke
 
 def _document(runs: Sequence[StoredRun]) -> Document:
     from snellen.report import format as fmt
-    from snellen.report.document import Document, Line
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Line, Table
 
     kinds = {"score": Column("score", "points"), "n": Column("n", "count"), "tokens": Column("tokens", "count")}
     columns = [kinds.get(name, Column(name)) for name in _COLUMNS]

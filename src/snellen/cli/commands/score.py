@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.api.flags import RULES, argument, option, parse_rule
 from snellen.api.options import DEFAULT_STORE, read_judges
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.flags import own_models, print_warning
-from snellen.cli.output import TABLE, OutputOptions, write_document
-from snellen.cli.printing import line_printer, print_line
+from snellen.cli.output import TABLE, OutputOptions, line_printer, print_line, write_document
 from snellen.core.benchmark import Variant
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, INCOMPLETE, MISTAKE, UsageError
 from snellen.core.summary import Summary
 
 if TYPE_CHECKING:
-    from snellen.api import Scored
+    from snellen.api.scored import Scored
     from snellen.core.model import AnyModel
     from snellen.scoring.disagreements import Disagreement
 
@@ -170,7 +168,7 @@ def _score_several(inputs: Sequence[_Input], options: Options) -> int:
 
 
 def _score(file: _Input, options: Options) -> Scored:
-    from snellen.api import score
+    from snellen.api.scoring import score
     from snellen.data.predictions import NoReplyColumn
     from snellen.report.console import Terminal
 
@@ -217,7 +215,7 @@ def _write_scored(scored: Sequence[Scored], options: Options) -> int:
 
 def _score_by_every_rule(file: _Input, options: Options) -> int:
     """Print the numbers by each parsing rule, and the replies that the rules parse differently."""
-    from snellen.api import score_by_rules
+    from snellen.api.scoring import score_by_rules
     from snellen.scoring.disagreements import disagreements
 
     scored = score_by_rules(
@@ -229,7 +227,7 @@ def _score_by_every_rule(file: _Input, options: Options) -> int:
 def _score_via(file: _Input, options: Options) -> int:
     """Print the numbers by Snellen and by another tool's own code, and the replies that the two score
     differently."""
-    from snellen.api import score
+    from snellen.api.scoring import score
     from snellen.bridge.via import find_differences, find_task, replies_of
 
     rule = options.rule or ""

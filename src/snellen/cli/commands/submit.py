@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
+from snellen.cli.output import OutputOptions, print_line, write_document
+from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 from snellen.report import format as fmt
-from snellen.report.document import Document, Line
-from snellen.report.table import Column, Table
+from snellen.report.document import Column, Document, Line, Table
 
 if TYPE_CHECKING:
     from snellen.api.hub_client import HubClient, Upload

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import FlagKey, option
 from snellen.api.options import parse_executor
-from snellen.cli.exit_codes import COMPLETE, INTERRUPTED
-from snellen.cli.output import TABLE, OutputOptions, write_document
-from snellen.cli.printing import download_printer, line_printer, print_line
+from snellen.cli.output import TABLE, OutputOptions, download_printer, line_printer, print_line, write_document
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Variant
-from snellen.core.errors import MissingExtra, UsageError, storage_errors
+from snellen.core.errors import COMPLETE, INTERRUPTED, MissingExtra, UsageError, storage_errors
 
 if TYPE_CHECKING:
     from rich.console import Console

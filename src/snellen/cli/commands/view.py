@@ -10,7 +10,7 @@ from threading import Thread
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.flags import RUNS, print_warning
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 
 
 @dataclass(frozen=True, kw_only=True)

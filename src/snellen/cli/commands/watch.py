@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import RunOptions
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import parse_duration
-from snellen.cli.output import TABLE, OutputOptions, write_document
-from snellen.cli.printing import download_printer, exit_interrupted, line_printer, print_line
-from snellen.core.errors import UsageError
+from snellen.cli.output import (
+    TABLE,
+    OutputOptions,
+    download_printer,
+    exit_interrupted,
+    line_printer,
+    print_line,
+    write_document,
+)
+from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,8 +102,7 @@ def main(options: Options) -> int:
     """Evaluate checkpoints as they appear; one line for each, then what the curve says."""
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
-    from snellen.tracking.curve_document import curve_document
-    from snellen.tracking.curve_page import PAGE_FILE
+    from snellen.tracking.curve_page import PAGE_FILE, curve_document
     from snellen.tracking.watch_loop import watch
 
     console, out = Terminal(stderr=True), Path(options.run.out)

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option, option_flags, options_field
 from snellen.api.options import AskOptions, SourceOptions
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import print_warning
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import exit_interrupted, line_printer
-from snellen.core.errors import UsageError
+from snellen.cli.output import OutputOptions, exit_interrupted, line_printer, write_document
+from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from snellen.core.clip import Clip, encode_clip
 from snellen.core.errors import MediaError, StorageError
-from snellen.core.media import FileSource, decode_image, digest_bytes
+from snellen.core.media import Clip, FileSource, decode_image, digest_bytes, encode_clip
 from snellen.core.sample import MediaRef
 from snellen.data.media.frame_sampling import FrameSampling, part_times, sample_frames, sample_indices, sample_times
 from snellen.data.media.video import VideoInput, frame_times, frames_at, video_facts

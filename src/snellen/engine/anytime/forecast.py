@@ -1,4 +1,4 @@
-"""Forecasts of where a run with a stop rule will stop (`stats.stopping_time`)."""
+"""Forecasts of where a run with a stop rule will stop (`stats.confidence_sequences`)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.anytime.sample_order import MIN_UNITS, SampleUnit
-from snellen.stats.confidence_sequences import NO_DIFFERENCE, Bet, bets_for_samples, bets_for_width
+from snellen.stats.confidence_sequences import NO_DIFFERENCE, Bet, bets_for_samples, bets_for_width, expected_draws
 from snellen.stats.intervals import wilson
-from snellen.stats.stopping_time import expected_draws
 
 FORECAST_DIFFERENCES = (20, 10, 5)
 """Differences of two models, in points, for which the end of `A>B` is forecast."""

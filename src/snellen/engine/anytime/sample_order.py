@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple, cast
 from snellen.core.benchmark import Benchmark
 from snellen.core.record import Record
 from snellen.core.sample import Sample, sampling_key
-from snellen.core.summary import Interval
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
+from snellen.core.summary import FailurePolicy, Interval
+from snellen.scoring.accuracy import cluster_samples, counted_score
 from snellen.scoring.headlines import weights_of_scores
 from snellen.stats.confidence_sequences import Bet, ConfidenceSequence
 from snellen.stats.finite_sequences import FiniteSequence, StratumSize

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.price import Price
+from snellen.core.output import Price
 from snellen.engine.forecast.probe_samples import MIN_PROBE
 from snellen.engine.forecast.sample_costs import Pace, SampleCost
 from snellen.engine.forecast.wall_time import Capacity, project_time

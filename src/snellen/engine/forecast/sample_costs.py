@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from snellen.core.output import Failure, Output, Usage
-from snellen.core.price import Price, cost
+from snellen.core.output import Failure, Output, Price, Usage, cost
 from snellen.core.request import Request
 
 PACE_WAVES = 5

@@ -64,7 +64,7 @@ def project_time(weights: SampleWeights, capacity: Capacity, pace: Pace | None =
         observed = pace.seconds_per_sample * weights.project(_was_sent).expected
     if not promised.expected and not observed:
         return None
-    seconds = [_seconds_of(each) for each in weights.samples]
+    seconds = [sum(cost.seconds for cost in each.roles.values()) for each in weights.samples]
     noise = _PaceNoise.of(pace, seconds)
     gap = abs(math.log(observed / promised.expected)) if observed and promised.expected else 0.0
     takes_pace = not promised.expected or gap > max(_NEAR, 2 * noise.error)
@@ -102,10 +102,6 @@ def _work(weights: SampleWeights, capacity: Capacity, account: str) -> Projected
 
 def _account_seconds(capacity: Capacity, account: str, sample: SampleCost) -> float:
     return sum(cost.seconds for role, cost in sample.roles.items() if capacity.accounts.get(role) == account)
-
-
-def _seconds_of(sample: SampleCost) -> float:
-    return sum(cost.seconds for cost in sample.roles.values())
 
 
 def _was_sent(sample: SampleCost) -> float:

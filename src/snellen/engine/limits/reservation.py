@@ -10,8 +10,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
-from snellen.core.output import Usage
-from snellen.core.price import Price, cost
+from snellen.core.output import Price, Usage, cost
 from snellen.core.request import Compare, Generate, Rank, Request
 from snellen.engine.limits.abort import AbortSignal
 from snellen.engine.limits.spending import Budget

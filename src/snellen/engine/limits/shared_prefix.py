@@ -16,8 +16,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from snellen.core.model import PromptCache, abilities
-from snellen.core.output import Failure, Output
-from snellen.core.price import Price
+from snellen.core.output import Failure, Output, Price
 from snellen.core.request import LazyTuple, Media, Request, Text
 from snellen.core.sample import Sample
 

@@ -13,8 +13,7 @@ from msgspec.structs import astuple, replace
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
-from snellen.core.output import Failure, FailureKind, Output, Usage
-from snellen.core.price import Price, cost
+from snellen.core.output import Failure, FailureKind, Output, Price, Usage, cost
 from snellen.core.run import RoleUsage, RunInfo
 from snellen.engine.ray.lost_runs import LOST_REASON
 from snellen.store.responses import ResponseStore

@@ -83,9 +83,7 @@ class ComparisonStop:
         while first.is_complete(self._next) and second.is_complete(self._next):
             pairs = zip(first.scores(self._next), second.scores(self._next), strict=True)
             # Differences lie in -1..1 and a confidence sequence takes 0..1: no difference is 0.5.
-            differences = [
-                None if left is None or right is None else _scaled_difference(left, right) for left, right in pairs
-            ]
+            differences = [None if left is None or right is None else (left - right + 1) / 2 for left, right in pairs]
             assert self._anytime_mean is not None
             self._anytime_mean.add(self._units[self._next], differences)
             self._next += 1
@@ -154,11 +152,6 @@ def run_comparison(
             return [run(plan, store) for plan in monitored_plans]
         # What the others take is known by now.
         monitored_plans = [replace(plan, on_forecast=None) for plan in monitored_plans]
-
-
-def _scaled_difference(first: float, second: float) -> float:
-    """The difference of two scores in 0..1, scaled from -1..1 to 0..1."""
-    return (first - second + 1) / 2
 
 
 class _ComparisonMonitor:

@@ -10,9 +10,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from snellen.core.flow import Flow
 from snellen.core.output import Failure, Output
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.engine.limits.abort import AbortSignal, RunAborted

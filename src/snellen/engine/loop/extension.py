@@ -11,9 +11,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from snellen.core.flow import Flow
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import CutReply, Pass, Record, every_pass
+from snellen.core.record import CutReply, Flow, Pass, Record, every_pass
 from snellen.core.request import Generate
 from snellen.core.sample import Sample
 from snellen.engine.loop.request_broker import MAIN

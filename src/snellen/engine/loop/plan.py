@@ -1,4 +1,10 @@
-"""What a run is: its plan, the samples it asks, its name, and the flow of each sample."""
+"""What a run is: its plan, the samples it asks, its name, and the flow of each sample.
+
+Of joined models the drawings are described by the measured text model, and drawn by `DRAWER`: both are roles of the
+run, so that their requests are stored, counted and paid for like those of any model. Models that take one image
+answer questions of several with the first, which is VLMEvalKit's policy (Duan et al., arXiv 2407.11691, Section 3.2),
+and noted with the run.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +24,10 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import BLIND_HINT, Benchmark, DataTable
 from snellen.core.errors import DataError, UsageError
-from snellen.core.flow import Flow, change_requests
 from snellen.core.model import Capabilities, Model, abilities
-from snellen.core.output import Failure
-from snellen.core.price import Price
-from snellen.core.record import Pass, Record, merge_draws
-from snellen.core.request import DRAWER, Compare, Draw, Generate, Rank, Request, Sampling
+from snellen.core.output import Failure, Price
+from snellen.core.record import Flow, Pass, Record, change_requests, merge_draws
+from snellen.core.request import DRAWER, Compare, Draw, Generate, Generation, Messages, Rank, Request, Sampling
 from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Row, Sample, sampling_key
 from snellen.core.shard import RunShard
@@ -31,12 +35,19 @@ from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.extension import extend_truncated
-from snellen.engine.loop.joined import with_drawer
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
-from snellen.engine.loop.single_image import takes_one_image, with_first_image
 from snellen.models.frequent import Frequent
-from snellen.models.joined import DESCRIBE, Describe, description_settings, joined_capabilities, role_identity
+from snellen.models.image_policy import first_image
+from snellen.models.joined import (
+    DESCRIBE,
+    Describe,
+    JoinedDrawing,
+    description_settings,
+    draw_in_steps,
+    joined_capabilities,
+    role_identity,
+)
 from snellen.store.runs import find_runs
 
 
@@ -394,3 +405,79 @@ def _without_name(config: RunConfig) -> RunConfig:
     """The config without its name, and without what a stop rule adds when the run starts."""
     seed = config.seed if config.limit is not None else 0
     return replace(config, fresh="", until="", seed=seed)
+
+
+_Asked = list[tuple[Messages, JoinedDrawing]]
+
+
+def with_drawer(flow: Callable[[Sample], Flow], describe: Describe, settings: Generation) -> Callable[[Sample], Flow]:
+    """The flow with each request to draw in two steps (`draw_in_steps`), both of them passes of its
+    record; `settings` are those of the description."""
+
+    def joined_flow(sample: Sample) -> Flow:
+        steps = flow(sample)
+        asked: _Asked = []
+        try:
+            request = next(steps)
+            while True:
+                if isinstance(request, Draw) and request.to != DRAWER:
+                    drawing = yield from draw_in_steps(request, describe, settings)
+                    asked.append((request.messages, drawing))
+                    output = drawing.output
+                else:
+                    output = yield request
+                request = steps.send(output)
+        except StopIteration as end:
+            record: Record = end.value
+            return replace(record, passes=tuple(_asked_passes(record.passes, asked)))
+
+    return joined_flow
+
+
+def _asked_passes(passes: Sequence[Pass], asked: _Asked) -> Iterator[Pass]:
+    """The passes, with what the two models were asked in place of each request to draw."""
+    drawings = list(asked)
+    for each in passes:
+        if not drawings or tuple(each.prompt) != tuple(drawings[0][0]):
+            yield each
+            continue
+        _, drawing = drawings.pop(0)
+        if drawing.description is not None:
+            yield Pass(tuple(drawing.description.messages), drawing.description.output)
+        yield replace(each, prompt=tuple(drawing.messages))
+
+
+def takes_one_image(model: Model) -> bool:
+    """Whether a model takes images, but one of them only. A recording takes whatever it has."""
+    capabilities = model.capabilities
+    takes_images = "image" in capabilities.inputs
+    return takes_images and not capabilities.many_images and not abilities(model).by_row
+
+
+def with_first_image(flow: Callable[[Sample], Flow]) -> Callable[[Sample], Flow]:
+    """A flow whose requests to the model have the first of their images alone."""
+    return lambda sample: change_requests(flow(sample), _keep_first_image)
+
+
+def first_image_remark(records: Iterable[Record]) -> str:
+    """How many questions of several images were asked with the first alone, as a sentence; "" if
+    none was."""
+    several = sum(len(record.media) > 1 and record.outcome != "unsupported" for record in records)
+    if not several:
+        return ""
+    return (
+        f"the model takes one image: {several} questions of several were asked with the first alone, their texts joined"
+    )
+
+
+def _keep_first_image(request: Request) -> Request:
+    """The request with the first of its images; a comparison of drawn images, and a request to
+    another model, as it is."""
+    if request.to != MAIN or isinstance(request, Compare):
+        return request
+    if sum(len(message.media()) for message in request.messages) < 2:
+        return request
+    messages = first_image(request.messages)
+    kept = {part.digest for message in messages for part in message.media()}
+    media = {digest: source for digest, source in request.media.items() if digest in kept}
+    return replace(request, messages=messages, media=media)

@@ -21,6 +21,7 @@ from snellen.core.output import Compared, Drawn
 from snellen.core.record import Record, every_pass
 from snellen.core.request import CLIP, DRAWER
 from snellen.core.sample import Sample
+from snellen.core.summary import FailurePolicy
 from snellen.engine.anytime.early_stop import (
     ComparisonRule,
     PrecisionRule,
@@ -44,7 +45,7 @@ from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.plan import RunPlan, build_flow, select_ids
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows
 from snellen.extract.llm import EXTRACTOR
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.accuracy import counted_score
 from snellen.store.responses import ResponseStore
 
 

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.model import BatchedModel, BatchModel, Model, PreparingModel, RemoteModel, SingleModel, abilities
-from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
-from snellen.core.price import Price
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Price, Ranked
 from snellen.core.request import MAIN as MAIN
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
 from snellen.data.media.sources import StoredCell
@@ -33,7 +32,7 @@ from snellen.settings import max_image_pixels
 from snellen.store.responses import BRIEF, WAIT, ResponseStore, StoreBusy
 
 if TYPE_CHECKING:
-    from snellen.engine.batches.waves import BatchWaves
+    from snellen.engine.batches.queue import BatchWaves
 
 _INLINE_BYTES = 4 << 20
 """Largest medium, in bytes, that is kept in memory from its check until the reply."""
@@ -226,7 +225,7 @@ class RequestBroker:
         self.waves: BatchWaves | None = None
         """What asks the models that are asked in batches; None if there are none."""
         if batched := {role: model for role, model in models.items() if isinstance(model, BatchedModel)}:
-            from snellen.engine.batches.waves import BatchWaves
+            from snellen.engine.batches.queue import BatchWaves
 
             self.waves = BatchWaves(batched, self.clients, store, limits.retries, check_output, self.abort_signal)
         if limits.budget is not None and limits.budget.reason:

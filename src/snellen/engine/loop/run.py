@@ -34,10 +34,18 @@ from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.environment import hardware, peak_memory, reset_peak_memory, versions
 from snellen.engine.loop.extension import extension_remark
-from snellen.engine.loop.plan import RunPlan, build_flow, build_once, images_reason, run_config, select_units
+from snellen.engine.loop.plan import (
+    RunPlan,
+    build_flow,
+    build_once,
+    first_image_remark,
+    images_reason,
+    run_config,
+    select_units,
+    takes_one_image,
+)
 from snellen.engine.loop.probe import Probe, open_probe
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows
-from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ASKED_FILE, ResponseStore
 from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run, recover_spent, run_folder_name
 

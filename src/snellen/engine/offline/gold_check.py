@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.benchmark import Benchmark, DataTable
 from snellen.core.errors import DataError
-from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.request import MAIN, Request
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_coroutine
-from snellen.core.flow import Flow
 from snellen.core.model import Model
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_each
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, model_concurrency

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.event_loop import run_coroutine
-from snellen.core.flow import Flow
 from snellen.core.model import Model, PromptRenderer, RenderedPrompt
 from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import Flow
 from snellen.core.request import Generate, Message, Request
 from snellen.engine.loop.plan import RunPlan, build_flow, select_ids
 from snellen.engine.loop.request_broker import MAIN, ask_all

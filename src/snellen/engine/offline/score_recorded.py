@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from snellen.benchmarks.protocol.flows import SinglePassFlow
 from snellen.core.benchmark import Benchmark
-from snellen.core.flow import run_flow
 from snellen.core.infrequent_gc import infrequent_gc
 from snellen.core.model import Model
-from snellen.core.record import Record
+from snellen.core.record import Record, run_flow
 from snellen.core.sample import Sample
 from snellen.models.replay import RecordedReply, Replay
 from snellen.store.responses import ResponseStore

@@ -31,9 +31,19 @@ from typing import NamedTuple
 
 from snellen.core import lazy_re as re
 from snellen.core.errors import DataError
-from snellen.core.masks import mask_of_cells
 from snellen.core.output import Answer, Misplaced, Misplacement, ParsedAnswer, Refused, Truncated, Unparsed
-from snellen.core.place import Box, Mask, Places, PlaceShape, Point, Space, Span, TimeUnit, units_per_second
+from snellen.core.place import (
+    Box,
+    Mask,
+    Places,
+    PlaceShape,
+    Point,
+    Space,
+    Span,
+    TimeUnit,
+    mask_of_cells,
+    units_per_second,
+)
 from snellen.core.sample import Sample
 from snellen.extract.clean import fold, is_only_thinking
 from snellen.extract.marks import last_mark

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from snellen.core import lazy_re as re
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_json_or_literal
-from snellen.core.masks import read_run_lengths
+from snellen.core.place import read_run_lengths
 from snellen.extract.places.brackets import find_bracketed
 from snellen.extract.places.find import blank_places, with_labels
 from snellen.extract.places.named import find_named

@@ -1,19 +1,25 @@
-"""Load a checkpoint's processor and weights, without library output, errors in one sentence."""
+"""Load a checkpoint's processor and weights, without library output, errors in one sentence.
+
+A checkpoint's own code may be older than transformers 5, which creates models without memory for their weights. What no
+file of weights holds is filled by the model's class: by `post_init`, which older code does not call, and by
+`_init_weights`, which older code does not write for its buffers. Without the first the model does not load; without the
+second its positions or masks are whatever the memory held, and so are its replies.
+"""
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import importlib.util
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from snellen.core.errors import MissingExtra, UsageError, first_line
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
-from snellen.models.hf.own_code_loading import finish_construction, restore_buffers
 from snellen.models.hf.placement import is_placed, merge_adapter, placement_arguments
 from snellen.models.hf.processor import load_processor
 from snellen.models.hf.profile import FamilyProfile, find_profile
@@ -284,3 +290,70 @@ def _suppress_output(library: str) -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
+
+
+_TIED = "all_tied_weights_keys"
+"""What `post_init` of transformers 5 sets, and the loading of weights reads."""
+
+
+def finish_construction(config: Mapping[str, Any], folder: str) -> None:
+    """Have the models of a checkpoint's own code call `post_init` when they are constructed, if
+    they do not themselves. Imports that code; its errors are left to the loading of the weights."""
+    from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+    auto_map = config.get("auto_map") or {}
+    named = {str(auto_map[name]) for name in auto_map if name.startswith("AutoModel")}
+    for reference in sorted(named):
+        try:
+            model_class = get_class_from_dynamic_module(reference, folder)
+        except (ImportError, OSError, ValueError, AttributeError, TypeError, SyntaxError):
+            continue
+        # A class with a `post_init` of its own calls it itself.
+        if "post_init" in vars(model_class) or not hasattr(model_class, "post_init"):
+            continue
+        model_class.__init__ = _calling_post_init(model_class.__init__)
+
+
+def _calling_post_init(construct: Any) -> Any:
+    """A constructor that calls `post_init` afterwards, unless that was done."""
+
+    @functools.wraps(construct)
+    def finish(self: Any, *arguments: Any, **options: Any) -> None:
+        construct(self, *arguments, **options)
+        if _TIED not in vars(self):
+            self.post_init()
+
+    return finish
+
+
+def restore_buffers(model: Any, dtype: Any) -> None:
+    """Give the buffers that no file holds the values that the model's own code computes for them.
+
+    `dtype` is that of the weights. The model is constructed once more, without memory for its
+    weights.
+    """
+    if not type(model).__module__.startswith("transformers_modules."):
+        return
+    buffers = dict(model.named_non_persistent_buffers())
+    if not buffers:
+        return
+    from accelerate import init_empty_weights
+
+    with init_empty_weights(include_buffers=False), _default_dtype(dtype):
+        constructed = type(model)(copy.deepcopy(model.config))
+    for name, value in constructed.named_non_persistent_buffers():
+        if name in buffers and buffers[name].shape == value.shape:
+            buffers[name].copy_(value)
+
+
+@contextmanager
+def _default_dtype(dtype: Any) -> Iterator[None]:
+    """In which tensors have a dtype unless they are given another, as when weights are loaded."""
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)

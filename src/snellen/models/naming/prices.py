@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from snellen.core.errors import UsageError
 from snellen.core.model import BatchTerms
-from snellen.core.price import Price
+from snellen.core.output import Price
 from snellen.models.naming.catalog import facts_of, sources
 from snellen.settings import Settings
 

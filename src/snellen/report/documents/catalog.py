@@ -10,9 +10,8 @@ from snellen.models.hf.routing import command_of
 from snellen.models.naming.catalog import CatalogEntry, ListedPrice, sources
 from snellen.models.naming.routes import Route, route_sources, routes_of
 from snellen.models.remote.evidence import provider_level
-from snellen.report.document import Document, Line
+from snellen.report.document import Cell, Column, Document, Line, Table
 from snellen.report.format import NONE, plural
-from snellen.report.table import Cell, Column, Table
 
 COLUMNS = (
     Column("name", "name"),

@@ -9,8 +9,7 @@ from itertools import chain, product
 from snellen.analysis.comparison.groups import GroupDifference
 from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifference, RunComparison
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Column, Table, table_of
+from snellen.report.document import Block, Column, Document, EmptyLine, Line, Table, table_of
 from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.store.runs import RunFolder
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
-from snellen.analysis.findings.leakage import Leakage
+from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain, Leakage
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Column, IntervalEstimate, Table, table_of
+from snellen.report.document import Block, Column, Document, EmptyLine, IntervalEstimate, Line, Table, table_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

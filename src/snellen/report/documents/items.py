@@ -9,8 +9,7 @@ import msgspec
 from snellen.analysis.samples.items import ItemAnalysis, ItemDifficulty
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Cell, Column, Table, table_of
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, Line, Table, table_of
 from snellen.stats.items import LEVEL
 
 _MAX_LENGTH = 60

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.summary import Interval, Metric
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, IntervalEstimate, Line, Table
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.intervals import DEFAULT_LEVEL

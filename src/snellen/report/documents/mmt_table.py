@@ -25,8 +25,7 @@ from snellen.benchmarks.abilities.mmt_bench.tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric, Summary
-from snellen.report.document import Document
-from snellen.report.table import Column, IntervalEstimate, Table
+from snellen.report.document import Column, Document, IntervalEstimate, Table
 from snellen.scoring.mmt_bench import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
 from snellen.store.runs import RunFolder
 

@@ -1,10 +1,13 @@
-"""What is known about one model, benchmark, suite or recipe, as names and texts."""
+"""What is known about one model, benchmark, suite, recipe or data file, and what is doubtful in the latter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+from snellen.analysis.data_check import DataIssue
+from snellen.analysis.file_facts import ColumnFact, FileFacts
 from snellen.benchmarks.abilities.seedbench.levels import level_of
 from snellen.benchmarks.declaration.data_file import is_data_set_folder
 from snellen.benchmarks.declaration.evidence import evidence_of
@@ -25,6 +28,7 @@ from snellen.benchmarks.protocol.parsers import describe_rules
 from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import MissingExtra, NotHere, UnknownName, UsageError
 from snellen.core.model import Identity
+from snellen.data.tables.info import TableInfo
 from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.registry import describe_model, is_provider, maker_name, registered_models
@@ -33,8 +37,8 @@ from snellen.models.naming.spec import split_options
 from snellen.models.remote.evidence import provider_evidence, provider_level
 from snellen.models.remote.profile import PROTOCOLS, URL_SCHEMES, other_credentials, profiles
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
-from snellen.report.document import Document
-from snellen.report.table import Column, Table
+from snellen.report.document import Column, Document, EmptyLine, Line, Table
+from snellen.report.format import plural
 from snellen.store.runs import holds_run
 
 
@@ -271,3 +275,59 @@ def _model_facts(name: str) -> dict[str, str]:
         "identity": info.identity.digest(),
         **_setup_line(info.spec, info.identity),
     }
+
+
+def data_document(info: TableInfo, file: FileFacts | None, benchmark_facts: Mapping[str, str]) -> Document:
+    """What a file was recognised as, its rows, questions, pictures and columns, and the benchmark
+    that it makes."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in info.kinds.items())
+    facts = {
+        "data file": info.path,
+        **({} if file is None else _recognition(file)),
+        "holds": f"{plural(info.rows, 'row')}, SHA-256 {info.digest}",
+        "questions": f"{kinds}; {info.missing_answers} without answer",
+        "pictures": f"{info.pictures} ({info.distinct_pictures} distinct, "
+        f"{info.picture_bytes:,} bytes, {info.lost_pictures} lost)",
+        "ids held twice": ", ".join(info.duplicate_ids[:5]),
+    }
+    roles = {} if file is None else {fact.column: fact for fact in file.columns}
+    unknown = ColumnFact("", "", "")
+    headings = [Column("column"), Column("type"), Column("filled", "count"), Column("role"), Column("reason")]
+    rows = []
+    for column in info.columns:
+        fact = roles.get(column.name, unknown)
+        rows.append((column.name, column.type, column.filled, fact.role, fact.reason))
+    columns = Table("columns", headings, rows, on_terminal="untitled")
+    data = {**asdict(info), "recognised": None if file is None else asdict(file)}
+    return Document([facts_table({**facts, **benchmark_facts}), EmptyLine(), columns], data=data)
+
+
+def _recognition(file: FileFacts) -> dict[str, str]:
+    """What a file is, by what it was recognised, and what it was not recognised as."""
+    return {
+        "recognised as": f"{file.title}, by {file.recognised_by}",
+        "not as": "; ".join(file.excluded),
+        "no predictions": file.without_replies,
+        **{f"published for {benchmark}": advice for benchmark, advice in file.published.items()},
+    }
+
+
+def issues_document(name: str, benchmark: str, rows: int, pictures: int, issues: Sequence[DataIssue]) -> Document:
+    """A line for each issue with its rows, and a summary; `name` is the data as the user named
+    them."""
+    lines = [(issue.check, f"{_where(issue)}{issue.message}") for issue in issues]
+    counts = (plural(rows, "row"), *([plural(pictures, "picture")] if pictures else []), plural(len(issues), "finding"))
+    records = [(issue.check, ", ".join(map(str, issue.rows)), issue.message) for issue in issues]
+    return Document(
+        [
+            *([Table("findings", [Column("check"), Column("finding")], lines, on_terminal="lines")] * bool(lines)),
+            Line(f"{name}: {', '.join(counts)}", is_unbroken=True),
+        ],
+        data={"benchmark": benchmark, "rows": rows, "pictures": pictures, "findings": issues},
+        records=Table("", [Column("check"), Column("rows"), Column("message")], records),
+    )
+
+
+def _where(issue: DataIssue) -> str:
+    rows = ", ".join(map(str, issue.rows))
+    return f"row{'s' if len(issue.rows) > 1 else ''} {rows}: " if rows else ""

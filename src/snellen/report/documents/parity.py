@@ -11,8 +11,7 @@ from snellen.engine.offline.parity import Parity, ParityCheck, ParityDifference
 from snellen.engine.offline.space_fit import SpaceMeasurement
 from snellen.models.naming.spec import split_options
 from snellen.report import format as fmt
-from snellen.report.document import Document, Line
-from snellen.report.table import Column, Table
+from snellen.report.document import Column, Document, Line, Table
 
 _MAX_LENGTH = 400
 """The number of printed characters of a difference."""

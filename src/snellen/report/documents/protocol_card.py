@@ -10,10 +10,9 @@ from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.sample import Kind
 from snellen.report import format as fmt
-from snellen.report.document import Document, EmptyLine, Line, Verbatim
+from snellen.report.document import Column, Document, EmptyLine, Line, Table, Verbatim
 from snellen.report.findings.parsers import quality_lines
 from snellen.report.judge_notes import card_judges_note
-from snellen.report.table import Column, Table
 
 
 def card_lines(card: ProtocolCard) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import ANYTIME, Metric
 from snellen.report import format as fmt
-from snellen.report.table import Cell, Column, Table, estimate
+from snellen.report.document import Cell, Column, Table, estimate
 
 BASELINE = "baseline"
 """Prefix of the names of baselines."""

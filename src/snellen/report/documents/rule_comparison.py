@@ -10,9 +10,8 @@ from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
+from snellen.report.document import Block, Column, Document, EmptyLine, Line, Table, table_of
 from snellen.report.documents.scorecard import scorecard
-from snellen.report.table import Column, Table, table_of
 from snellen.scoring.disagreements import Disagreement, RuleResult
 
 MAX_EXAMPLES = 20

@@ -19,7 +19,7 @@ from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.models.naming.spec import short_name
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, Line, Table
 from snellen.report.documents.repeats import draw_lines, draw_metrics
 from snellen.report.documents.result_tables import (
     BASELINE,
@@ -31,7 +31,6 @@ from snellen.report.documents.result_tables import (
     results_matrix,
 )
 from snellen.report.judge_notes import judges_note
-from snellen.report.table import Cell, Column, Table
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:

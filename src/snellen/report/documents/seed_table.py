@@ -24,11 +24,10 @@ from snellen.benchmarks.abilities.seedbench.rows import DIMENSION
 from snellen.benchmarks.abilities.seedbench.summary import MARK
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
-from snellen.report.document import Document, Line
+from snellen.report.document import Cell, Column, Document, Line, Table
 from snellen.report.format import NONE
 from snellen.report.plots.figure import to_svg
 from snellen.report.plots.ranks import Values, heat_map
-from snellen.report.table import Cell, Column, Table
 from snellen.scoring.grouped import mean_of_all
 from snellen.scoring.ranks import competition_ranks
 

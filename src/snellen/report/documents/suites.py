@@ -16,10 +16,9 @@ from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.document import Document, titled_document
+from snellen.report.document import Cell, Column, Document, Table, table_of, titled_document
 from snellen.report.documents.leaderboard_tables import row_object
 from snellen.report.plots.series import Value, dot_plot
-from snellen.report.table import Cell, Column, Table, table_of
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.averages import interval_of_average
 from snellen.store.runs import RunFolder

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Column, Table, table_of
+from snellen.report.document import Block, Column, Document, EmptyLine, Line, Table, table_of
 from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.findings import CONTROL_LIMIT, ControlMap, TaskMap, TaskMapFindings, TaskScoreAgreement
 from snellen.taskmap.prediction import TaskPrediction

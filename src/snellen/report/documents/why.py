@@ -8,10 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from snellen.analysis.causes.differing_samples import DifferingSample
 from snellen.analysis.causes.factors import Cause
 from snellen.analysis.causes.why import CauseContribution, DifferenceSplit, ObservedDifference, open_combinations
-from snellen.analysis.published.explanation import PublishedExplanation, PublishedNumberExplained
+from snellen.analysis.published.numbers import PublishedExplanation, PublishedNumberExplained
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line, Verbatim
-from snellen.report.table import Cell, Column, IntervalEstimate, Table, table_of
+from snellen.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    EmptyLine,
+    IntervalEstimate,
+    Line,
+    Table,
+    Verbatim,
+    table_of,
+)
 from snellen.stats.paired import holm_of_tested
 
 CAUSE_LABELS: Mapping[Cause, str] = {

@@ -19,10 +19,9 @@ from snellen.analysis.findings.choices import (
 from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS
-from snellen.report.document import Document, titled_document
+from snellen.report.document import Column, Document, Table, table_of, titled_document
 from snellen.report.format import percent, percent_interval
 from snellen.report.plots.series import stacked_bars
-from snellen.report.table import Column, Table, table_of
 from snellen.stats.paired import holm_of_tested
 from snellen.store.runs import RunFolder
 

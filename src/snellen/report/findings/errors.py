@@ -19,10 +19,9 @@ from snellen.analysis.samples.error_samples import (
     wrong_answers_each,
 )
 from snellen.core.errors import UsageError
-from snellen.report.document import Document, titled_document
+from snellen.report.document import Cell, Column, Document, Table, table_of, titled_document
 from snellen.report.format import percent_interval
 from snellen.report.plots.series import stacked_bars
-from snellen.report.table import Cell, Column, Table, table_of
 
 JUDGED = (
     Column("judge says", "count"),

@@ -23,9 +23,8 @@ from snellen.core.run import Report
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.document import Document, titled_document
+from snellen.report.document import Cell, Column, Document, Table, table_of, titled_document
 from snellen.report.format import percent, percent_interval
-from snellen.report.table import Cell, Column, Table, table_of
 
 
 def parser_quality(

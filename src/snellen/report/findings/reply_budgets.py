@@ -11,9 +11,8 @@ from snellen.analysis.findings.reply_budgets import BudgetPoint, CountedDraws, b
 from snellen.core.errors import UsageError
 from snellen.core.run import RunConfig, RunInfo
 from snellen.report import format as fmt
-from snellen.report.document import Document, titled_document
+from snellen.report.document import Column, Document, Table, table_of, titled_document
 from snellen.report.plots.budgets import BudgetSeries, budget_plot
-from snellen.report.table import Column, Table, table_of
 from snellen.store.runs import RunFolder
 
 _ASSUMPTION = (

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from snellen.analysis.findings.score_groups import ScoreGroups
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
-from snellen.report.document import Document, titled_document
-from snellen.report.table import Column, Table
+from snellen.report.document import Column, Document, Table, titled_document
 from snellen.store.runs import RunFolder
 
 

@@ -10,9 +10,8 @@ from snellen.analysis.findings.abilities import Extremes, Gap, HardSample, abili
 from snellen.analysis.findings.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
-from snellen.report.document import Document, titled_document
+from snellen.report.document import Cell, Column, Document, Table, table_of, titled_document
 from snellen.report.plots.series import Series, Value, dot_plot, radar_plot
-from snellen.report.table import Cell, Column, Table, table_of
 from snellen.store.runs import RunFolder
 
 MIN_AXES = 3

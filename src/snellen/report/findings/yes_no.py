@@ -8,11 +8,10 @@ from snellen.analysis.findings.judged_shares import Key, judged_share
 from snellen.analysis.findings.yes_no_problems import Problems, ReasonedError, problems, problems_by_group
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
-from snellen.report.document import Document, titled_document
+from snellen.report.document import Cell, Column, Document, Table, table_of, titled_document
 from snellen.report.findings.errors import JUDGED, judged_cells
 from snellen.report.format import percent_interval
 from snellen.report.plots.series import Value, dot_plot
-from snellen.report.table import Cell, Column, Table, table_of
 from snellen.store.runs import RunFolder
 
 EXAMPLES = 5

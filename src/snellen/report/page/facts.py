@@ -12,7 +12,7 @@ from snellen.analysis.comparison.deviations import failures_meaning
 from snellen.analysis.comparison.setup_gaps import recipe_of, setup_gaps
 from snellen.analysis.published.numbers import compare_with_published
 from snellen.core.benchmark import RECIPE
-from snellen.core.price import Price
+from snellen.core.output import Price
 from snellen.core.request import MAIN
 from snellen.core.run import Report, RunInfo
 from snellen.models.remote.evidence import provider_evidence

@@ -24,7 +24,6 @@ from snellen.report.documents.repeats import draw_lines
 from snellen.report.documents.result_tables import boards
 from snellen.report.findings.parsers import parsing_error_term
 from snellen.report.page import views
-from snellen.report.page.budgets import budget_table
 from snellen.report.page.confusion import AnswerTally
 from snellen.report.page.embedded import data_urls, embed_samples
 from snellen.report.page.facts import fact_sections
@@ -37,6 +36,7 @@ from snellen.report.page.samples import (
     record_result,
     select_samples,
 )
+from snellen.report.page.views import budget_table
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
 
 if TYPE_CHECKING:

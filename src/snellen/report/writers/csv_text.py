@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from snellen.core.csv_cells import text_cells
 from snellen.core.summary import Interval
-from snellen.report.document import Document
-from snellen.report.table import Cell, Column, IntervalEstimate, Table, check_table
+from snellen.report.document import Cell, Column, Document, IntervalEstimate, Table, check_table
 
 _ENDS = ("low", "high")
 TABLE_COLUMN = "table"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from snellen.report.document import Document, EmptyLine, Line, Verbatim
+from snellen.report.document import Document, EmptyLine, Line, Table, Verbatim, cell_texts
 from snellen.report.notebook import fragments as html
 from snellen.report.page.layout import page_layout, template_environment
-from snellen.report.table import Table, cell_texts
 
 
 def write(document: Document) -> str:

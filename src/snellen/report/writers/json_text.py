@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from snellen.core.summary import Interval
-from snellen.report.document import Document
-from snellen.report.table import Cell, IntervalEstimate, Table, check_table
+from snellen.report.document import Cell, Document, IntervalEstimate, Table, check_table
 
 
 def write(document: Document) -> str:

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from snellen.report.document import Document, Line, Verbatim
-from snellen.report.table import Table, best_cells, cell_texts
+from snellen.report.document import Document, Line, Table, Verbatim, best_cells, cell_texts
 
 _SIGNS = str.maketrans(
     {

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from snellen.report.document import Block, Document, EmptyLine, Line, Verbatim
-from snellen.report.table import Table, best_cells, cell_texts
+from snellen.report.document import Block, Document, EmptyLine, Line, Table, Verbatim, best_cells, cell_texts
 
 _SIGNS = re.compile(r"[\\`*_{}\[\]<>|~]|&(?=#?\w+;)")
 

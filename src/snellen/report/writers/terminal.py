@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.terminal_text import escape_controls
 from snellen.report.console import Terminal
-from snellen.report.document import Document, EmptyLine, Line
-from snellen.report.table import Table, cell_texts
+from snellen.report.document import Document, EmptyLine, Line, Table, cell_texts
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 from snellen.core.arrays import Bools, np
-from snellen.core.masks import check_runs
-from snellen.core.place import Box, Mask, Point
+from snellen.core.place import Box, Mask, Point, check_runs
 
 
 def pixels_of_mask(mask: Mask) -> Bools:

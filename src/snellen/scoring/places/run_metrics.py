@@ -19,11 +19,10 @@ from functools import partial
 
 from snellen.core import lazy_re as re
 from snellen.core.arrays import Floats, np
-from snellen.core.headline import HeadlineSums
 from snellen.core.place import Places, load_places
 from snellen.core.record import Record
-from snellen.core.summary import Metric
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.core.summary import FailurePolicy, HeadlineSums, Metric
+from snellen.scoring.accuracy import counted_score
 from snellen.scoring.headlines import headline_interval
 from snellen.scoring.places.average_precision import THRESHOLDS, average_precision, judge_boxes, mean_by_label
 from snellen.scoring.places.matching import count_pairs

@@ -14,7 +14,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -119,7 +119,7 @@ class _Key(NamedTuple):
     def of(cls, info: RunInfo) -> _Key:
         model = _model_id(info)
         developer, _, name = model.partition("/")
-        seconds = _epoch_seconds(info.finished or info.created)
+        seconds = int(datetime.fromisoformat(info.finished or info.created).timestamp())
         # The settings that make two runs of a model differ are part of the digest in the name.
         evaluation = f"{info.benchmark}/{model}/{info.name[-8:]}/{seconds}"
         digest = hashlib.sha256(f"{info.name} {info.created}".encode()).digest()
@@ -235,7 +235,7 @@ def _result(info: RunInfo, identifier: str, name: str, metric: Metric, summary: 
             "score_type": "continuous",
             "min_score": 0.0 if score >= 0 else "-Infinity",
             "max_score": metric.top * factor,
-            "additional_details": _texts(info.config.parameters),
+            "additional_details": {name: str(value) for name, value in info.config.parameters.items()},
         },
         "score_details": {"score": score, "details": details, "uncertainty": uncertainty},
         "generation_config": {"generation_args": _generation(info)},
@@ -368,14 +368,6 @@ def _token_usage(usages: Sequence[Usage]) -> Json:
         "input_tokens_cache_read": sum(usage.cached_tokens for usage in usages),
         "reasoning_tokens": sum(usage.reasoning_tokens for usage in usages),
     }
-
-
-def _texts(values: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in values.items()}
-
-
-def _epoch_seconds(text: str) -> int:
-    return int(datetime.fromisoformat(text).timestamp())
 
 
 def _portable(name: str) -> str:

@@ -13,10 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import read_options
-from snellen.cli.output import TABLE, write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import TABLE, print_line, write_document
+from snellen.core.errors import COMPLETE, INCOMPLETE
 
 if TYPE_CHECKING:
     from snellen.report.document import Document, Line
@@ -66,7 +65,7 @@ def run_action(arguments: Namespace, *, in_recipe: bool = False) -> Status:
 
 def _with_records(document: Document) -> Document:
     """A document whose CSV has its sentences, where it has no table."""
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Table
 
     if document.tables or document.records is not None:
         return document

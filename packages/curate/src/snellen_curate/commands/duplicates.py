@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from snellen.api.flags import FlagKey, argument, option
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
     ActionOptions,

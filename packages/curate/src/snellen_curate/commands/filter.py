@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import FlagKey, argument, option, options_field
-from snellen.cli.printing import download_printer, exit_interrupted, line_printer
+from snellen.cli.output import download_printer, exit_interrupted, line_printer
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
     ActionOptions,

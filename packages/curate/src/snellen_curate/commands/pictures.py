@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import argument, option
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen_curate.commands._action import (
     ActionOptions,
@@ -81,9 +81,8 @@ def main(options: Options) -> Finished:
 
 
 def _document(counts: dict[str, Any], out: str) -> Document:
-    from snellen.report.document import Document
+    from snellen.report.document import Column, Document, Table
     from snellen.report.format import plural
-    from snellen.report.table import Column, Table
     from snellen_curate.images.check import TABLE_FILE
     from snellen_curate.images.quality import MIN_SHARPNESS
 

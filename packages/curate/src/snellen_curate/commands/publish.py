@@ -129,8 +129,7 @@ def main(options: Options) -> Finished:
 
 def _document(published: PublishResult) -> Document:
     """What was published, what was left out, and what to do with it."""
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
 
     publication = published.publication
     columns = (Column("split"), Column("ability"), Column("questions", "count"))

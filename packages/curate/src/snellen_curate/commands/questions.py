@@ -163,8 +163,7 @@ def main(options: Options) -> Finished:
 
 
 def _list_dimensions(options: Options) -> Finished:
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
 
     chosen, rows = _dimensions(options, all_of_them=True), []
     for slug, one in chosen.items():

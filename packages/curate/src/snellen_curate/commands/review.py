@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from snellen.api.flags import FlagKey, argument, option
-from snellen.cli.output import write_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line, write_document
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import ActionOptions, Finished, limits_option, parse_folder, publish_next, sentence
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option
-from snellen.cli.output import TABLE
-from snellen.cli.printing import print_line
+from snellen.cli.output import TABLE, print_line
 from snellen_curate.commands import ACTIONS, run_action
 from snellen_curate.commands._action import ActionOptions, Finished, parse_folder, sentence
 
@@ -93,8 +92,7 @@ def _run_step(typed: Namespace) -> bool:
 
 
 def _plan_document(planned: list[PlannedStep]) -> Document:
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
     from snellen_curate.recipe.pipeline import total_spending
 
     columns = (Column("step", "count"), Column("name"), Column("what is left"), Column("spent"))

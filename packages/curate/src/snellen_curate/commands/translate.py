@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from snellen.api.flags import FlagKey, argument, option, options_field
-from snellen.cli.printing import exit_interrupted, line_printer
+from snellen.cli.output import exit_interrupted, line_printer
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
     ActionOptions,

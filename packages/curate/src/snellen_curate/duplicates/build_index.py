@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
 from snellen.core.media import Source
-from snellen.data_sets.folder_lock import lock_folder
+from snellen.data_sets.step import lock_folder
 from snellen_curate.duplicates.hash_index import (
     HAS_COPY,
     HAS_DHASH,

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, IntervalEstimate, Line, Table
 from snellen_curate.duplicates.compare_items import RelationKind, TextRule, TextThresholds
 from snellen_curate.duplicates.image_rule import ImageRule
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from snellen.core.summary import Interval
 from snellen.data_sets.step import Status
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, IntervalEstimate, Line, Table
 from snellen_curate.filter.rules import Judgement, ModelKind, expected_flags
 from snellen_curate.filter.verdicts import (
     NO_ANSWER,

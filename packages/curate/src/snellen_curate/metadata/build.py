@@ -18,10 +18,10 @@ import msgspec
 
 from snellen.api.progress import ProgressChoice
 from snellen.core.errors import DataError, UnknownName, UsageError
-from snellen.core.flow import run_flow
 from snellen.core.media import digest_bytes
 from snellen.core.model import AnyModel
 from snellen.core.output import Output
+from snellen.core.record import run_flow
 from snellen.core.request import Request
 from snellen.core.sample import Sample, sampling_key
 from snellen.data.media.image_files import FileDigests, media_folders

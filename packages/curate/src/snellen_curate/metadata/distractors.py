@@ -17,8 +17,8 @@ from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.flow import Steps
 from snellen.core.media import Source
+from snellen.core.record import Steps
 from snellen.core.request import Generation, Media, Message, Text, user
 from snellen.core.sample import MediaRef
 from snellen_curate.asking import ask_json

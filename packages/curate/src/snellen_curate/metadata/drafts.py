@@ -9,8 +9,8 @@ from random import Random
 from msgspec import structs
 
 from snellen.core.errors import MediaError
-from snellen.core.flow import Steps
 from snellen.core.media import check_image, image_size
+from snellen.core.record import Steps
 from snellen.core.sample import MediaRef
 from snellen.data.media.image_cells import NamedVideo
 from snellen.data.media.image_files import FileDigests, MediaFolders, locate_image

@@ -19,8 +19,7 @@ from msgspec import Struct
 from snellen.core.atomic_write import save_json_lines
 from snellen.core.summary import Interval
 from snellen.data_sets.decisions import FAILED, Evidence, Exclusion
-from snellen.report.document import Document, Line
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
+from snellen.report.document import Cell, Column, Document, IntervalEstimate, Line, Table
 from snellen_curate.metadata.catalogue import Catalogue
 from snellen_curate.metadata.drafts import QuestionDraft
 from snellen_curate.metadata.guess_check import GuessCheck

@@ -27,10 +27,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.atomic_write import save_json_lines
-from snellen.core.errors import DataError
+from snellen.core.errors import DataError, refuse_pipe
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits
 from snellen.core.literals import digits_by_word
-from snellen.core.missing_file import refuse_pipe
 from snellen.data.documents import read_lines
 from snellen.data_sets.decisions import Exclusion
 from snellen.data_sets.step import SourceInfo

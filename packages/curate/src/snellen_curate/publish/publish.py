@@ -24,9 +24,8 @@ from snellen.core.errors import StorageError, UsageError
 from snellen.core.secret import Secret
 from snellen.data_sets import sealing
 from snellen.data_sets.decisions import Decision
-from snellen.data_sets.folder_lock import set_aside
 from snellen.data_sets.items import Item, ItemTable
-from snellen.data_sets.step import STEP_FILE, Step, describe_source, media_suffix, open_step, read_step
+from snellen.data_sets.step import STEP_FILE, Step, describe_source, media_suffix, open_step, read_step, set_aside
 from snellen.store.runs import write_json
 from snellen_curate.attribution import licence_url
 from snellen_curate.open_data import open_items

@@ -18,10 +18,10 @@ from snellen.api.progress import ProgressChoice
 from snellen.benchmarks.abilities.seedbench.image_answers import LEAD_IN
 from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, MediaError, UsageError
-from snellen.core.flow import Steps
 from snellen.core.media import FileSource, InlineSource, check_image, digest_bytes
 from snellen.core.model import AnyModel, Capabilities, Identity, ModelDefaults
 from snellen.core.output import Drawn, Failure, Output, ParsedAnswer
+from snellen.core.record import Steps
 from snellen.core.request import Draw, Drawing, Generation, Ref, Request, Text, user
 from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.data.detect import TABLES

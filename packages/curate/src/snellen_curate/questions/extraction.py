@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
-from snellen.core.flow import Steps
 from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.model import AnyModel
+from snellen.core.record import Steps
 from snellen.core.sample import MediaRef
 from snellen.settings import max_image_pixels
 

@@ -34,10 +34,10 @@ from msgspec.structs import replace
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import MediaError, MissingExtra, UsageError
-from snellen.core.flow import Steps
 from snellen.core.media import decode_image
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output
+from snellen.core.record import Steps
 from snellen.core.request import Generate, Generation, Media, Request, Text, user
 from snellen.core.sample import MediaRef
 from snellen.data.toml_files import read_packaged

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as replace_struct
 
 from snellen.core.errors import MediaError
-from snellen.core.flow import Steps
+from snellen.core.record import Steps
 from snellen.core.sample import MediaRef
 from snellen.data.media.frame_sampling import FrameSampling
 from snellen.data.media.frames import extract_frames

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from snellen.core.errors import MediaError
-from snellen.core.flow import Steps
+from snellen.core.record import Steps
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import Decision, Evidence, Exclusion
 from snellen.report.format import plural

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import DataError, StorageError, UsageError, storage_errors
-from snellen.core.flow import Steps
+from snellen.core.record import Steps
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.store.runs import end_of_last_line

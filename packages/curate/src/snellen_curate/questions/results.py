@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from snellen.data_sets.decisions import Decision
 from snellen.data_sets.step import Step
-from snellen.report.document import Document, Line
+from snellen.report.document import Column, Document, Line, Table
 from snellen.report.format import plural
-from snellen.report.table import Column, Table
 from snellen_curate.spending import read_spending
 
 

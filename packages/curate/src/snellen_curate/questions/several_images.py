@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from snellen.core.flow import Steps
+from snellen.core.record import Steps
 from snellen.core.request import Generation
 from snellen.core.sample import sampling_key
 from snellen_curate.asking import ask_json

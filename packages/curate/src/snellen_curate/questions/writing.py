@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import DataError, UnknownName
-from snellen.core.flow import Steps
 from snellen.core.media import Source
+from snellen.core.record import Steps
 from snellen.core.request import Generation, Media, Message, Part, Text, user
 from snellen.core.sample import MediaRef
 from snellen_curate.asking import ask_json

@@ -28,9 +28,8 @@ from msgspec.structs import replace
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, StorageError, UsageError, storage_errors
 from snellen.data_sets.decisions import DECISIONS_FILE, read_decisions
-from snellen.data_sets.folder_lock import lock_folder, set_aside
 from snellen.data_sets.items import ITEMS_FILE
-from snellen.data_sets.step import STEP_FILE, read_step
+from snellen.data_sets.step import STEP_FILE, lock_folder, read_step, set_aside
 from snellen_curate.recipe.recipe_file import CurationRecipe
 from snellen_curate.recipe.step_commands import NOT_DECIDING, StepCommand
 from snellen_curate.spending import Spending, read_spending

@@ -16,8 +16,7 @@ import msgspec
 from filelock import FileLock, Timeout
 from msgspec import Meta, Struct
 
-from snellen.core.errors import StorageError, UsageError
-from snellen.core.missing_file import refuse_pipe
+from snellen.core.errors import StorageError, UsageError, refuse_pipe
 from snellen.store.annotations import MAX_ID, append_line
 
 REVIEWS_FILE = "reviews.jsonl"

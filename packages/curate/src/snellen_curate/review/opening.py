@@ -15,9 +15,8 @@ from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.data_sets.items import Item, ItemTable
 from snellen.data_sets.step import STEP_FILE, Step, open_step, read_step
-from snellen.report.document import Block, Document, EmptyLine, Line
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, IntervalEstimate, Line, Table
 from snellen.report.format import plural
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.stats.agreement import AgreementEstimate
 from snellen.store.runs import write_json
 from snellen_curate.open_data import open_items

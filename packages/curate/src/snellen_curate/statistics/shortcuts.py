@@ -18,8 +18,8 @@ from numpy import bool_, int64, uint64
 from numpy.typing import NDArray
 
 from snellen.core.summary import Interval
-from snellen.stats.array_intervals import share_interval
 from snellen.stats.exact_counts import EventGroup, count_tails
+from snellen.stats.intervals import share_interval
 from snellen.stats.paired import holm
 from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts
 

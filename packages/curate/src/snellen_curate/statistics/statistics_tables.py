@@ -9,8 +9,7 @@ import msgspec
 
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.document import Block, Document, EmptyLine, Line
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
+from snellen.report.document import Block, Cell, Column, Document, EmptyLine, IntervalEstimate, Line, Table
 from snellen.stats.paired import holm
 from snellen_curate.statistics.positions import PositionBalance, place_letter
 from snellen_curate.statistics.results import DatasetStatistics, Distribution, GroupStatistics, ProbeScore, TextProbe

@@ -18,8 +18,8 @@ import numpy as np
 from numpy import bool_, float64, int64
 from numpy.typing import NDArray
 
-from snellen.stats.array_intervals import share_interval
 from snellen.stats.exact_counts import EventGroup, count_tails
+from snellen.stats.intervals import share_interval
 from snellen.stats.resampling import seeded_generator
 from snellen_curate.statistics.item_columns import SampledQuestion
 from snellen_curate.statistics.results import ProbeScore, TextProbe

@@ -17,9 +17,8 @@ from snellen.data_sets.decisions import FAILED, Action, Decision, Evidence, coun
 from snellen.data_sets.items import ITEMS_FILE, ItemTable
 from snellen.data_sets.step import Step, open_step
 from snellen.engine.servers.process import Notify
-from snellen.report.document import Block, Document, Line
+from snellen.report.document import Block, Column, Document, Line, Table
 from snellen.report.format import plural
-from snellen.report.table import Column, Table
 from snellen.store.runs import write_json
 from snellen_curate.asking import Job, Result, model_setting, open_models
 from snellen_curate.open_data import open_items

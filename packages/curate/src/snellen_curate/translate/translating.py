@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from snellen.core.errors import UsageError
-from snellen.core.flow import Steps
+from snellen.core.record import Steps
 from snellen.core.request import Generation, Message, Text, user
 from snellen_curate.asking import NotJson, ask_json
 from snellen_curate.translate import instructions

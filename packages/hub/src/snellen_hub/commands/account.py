@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.output import FormatOptions, print_document
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import hub_folder, print_done
 
 if TYPE_CHECKING:
@@ -147,8 +146,7 @@ def _list_accounts(session: Session) -> Document:
     """The accounts with what they manage."""
     from sqlalchemy import select
 
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
     from snellen_hub.database.tables import Account, BoardHost, HostedBenchmark
 
     hosts: dict[int, list[str]] = {}

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.output import OutputOptions, write_document
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import hub_folder
 
 if TYPE_CHECKING:
-    from snellen.report.table import Table
+    from snellen.report.document import Table
     from snellen_hub.attacks import BoardCopy, Recovered
 
 _ACCOUNTS = (1, 10, 100, 1_000)
@@ -57,7 +56,7 @@ def main(options: Options) -> int:
 
 
 def _table(board: BoardCopy, found: Mapping[int, Sequence[Recovered]]) -> Table:
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Table
 
     def rows() -> Iterator[list[str | float]]:
         for part in ("public", "private"):

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.api.flags import FlagKey, argument, option, parse_keys, parse_share
-from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.output import FormatOptions, print_document
-from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
+from snellen.cli.output import FormatOptions, print_document, print_line
+from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import REPLACE, hub_folder
 from snellen_hub.config import PUBLIC_SHARE
 
@@ -123,8 +121,7 @@ def main(options: Options) -> int:
 def _list_benchmarks(session: Session) -> Document:
     from sqlalchemy import func, select
 
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
     from snellen_hub.database.tables import HostedBenchmark, Submission
 
     counts = dict(

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import option
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.output import TABLE, FormatOptions, print_document
-from snellen.cli.printing import print_line
+from snellen.cli.output import TABLE, FormatOptions, print_document, print_line
+from snellen.core.errors import COMPLETE, INCOMPLETE
 from snellen_hub.commands import hub_folder
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ class Options(FormatOptions):
 def main(options: Options) -> int:
     """Check a hub, or upgrade it; returns INCOMPLETE if there are problems, warnings not
     counted."""
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
     from snellen_hub.doctor.examine import examine_hub
     from snellen_hub.hub import open_hub
 

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import FlagKey, argument, option, parse_facts
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.output import TABLE, FormatOptions, print_document
-from snellen.cli.printing import print_line
-from snellen.core.errors import UnknownName, UsageError
+from snellen.cli.output import TABLE, FormatOptions, print_document, print_line
+from snellen.core.errors import COMPLETE, INCOMPLETE, UnknownName, UsageError
 from snellen_hub.commands import OWNER, hub_folder, print_done
 
 if TYPE_CHECKING:
@@ -141,8 +139,7 @@ def _withdraw(hub: Hub, options: Options, source: str) -> int:
 
 
 def _document(boards: Sequence[ImportedBoard], runs: Sequence[ImportedRun], problems: Sequence[str]) -> Document:
-    from snellen.report.document import Document
-    from snellen.report.table import Column, Table
+    from snellen.report.document import Column, Document, Table
     from snellen_hub.reported_numbers.importing import OUTCOMES
 
     counts = [Column(name, "count") for name in OUTCOMES]

@@ -7,8 +7,8 @@ import shlex
 from dataclasses import dataclass
 
 from snellen.api.flags import option
-from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
+from snellen.core.errors import COMPLETE
 from snellen_hub.commands import OWNER, hub_folder
 from snellen_hub.commands.account import read_password
 

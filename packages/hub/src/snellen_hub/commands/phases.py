@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.output import FormatOptions, print_document
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import check_folder, is_address, print_done
 
 if TYPE_CHECKING:

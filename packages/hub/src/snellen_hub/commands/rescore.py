@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from snellen.api.flags import argument
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.output import FormatOptions, print_document
+from snellen.core.errors import COMPLETE
 from snellen_hub.commands import hub_folder
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.api.flags import argument
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
+from snellen.core.errors import COMPLETE, INCOMPLETE
 from snellen_hub.commands import hub_folder
 
 

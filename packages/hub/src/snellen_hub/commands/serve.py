@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from snellen.api.flags import option
-from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
+from snellen.core.errors import COMPLETE
 from snellen_hub.commands import hub_folder
 
 

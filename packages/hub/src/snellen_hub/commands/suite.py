@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option, parse_pairs
-from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
+from snellen.cli.output import print_line
+from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import REPLACE, hub_folder
 
 if TYPE_CHECKING:

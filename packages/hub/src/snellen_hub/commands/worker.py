@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from snellen.api.flags import option
-from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
+from snellen.cli.output import print_line
+from snellen.core.errors import COMPLETE, UsageError
 from snellen_hub.commands import hub_folder
 
 _MOST_PROCESSES = 256

@@ -9,17 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from snellen.benchmarks.abilities.mme.subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, TOP, area_of
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import (
-    FailurePolicy,
-    cluster_samples,
-    count_outcomes,
-    counts_wrong,
-    mean_metric,
-    score_notices,
-)
+from snellen.core.summary import Bounds, FailurePolicy, HeadlineSums, Metric, Summary
+from snellen.scoring.accuracy import cluster_samples, count_outcomes, counts_wrong, mean_metric, score_notices
 from snellen.scoring.grouped import interval_of_mean
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.scoring.yes_no import NO, YES, PairScore, YesNoItem, count_by_image, sum_images

@@ -43,13 +43,11 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline, Re
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.flow import Flow
 from snellen.core.output import Failure, Generated, Refused
-from snellen.core.record import Record
+from snellen.core.record import Flow, Record
 from snellen.core.sample import Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import Summary, SummaryContext
 from snellen.extract.steps import STEPS, step_of
 
 RATES = ("step_1_label", "step_2_content", "step_3_llm")

@@ -27,11 +27,9 @@ from snellen.benchmarks.abilities.mmt_bench.tasks import (
     subtasks,
 )
 from snellen.benchmarks.declaration.hierarchy import Hierarchy
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, chance_of, cluster_samples, counts_wrong, mean_metric, summarise
+from snellen.core.summary import Bounds, FailurePolicy, HeadlineSums, Metric, Summary, SummaryContext
+from snellen.scoring.accuracy import chance_of, cluster_samples, counts_wrong, mean_metric, summarise
 from snellen.scoring.grouped import interval_of_mean, mean_of_all, small_group_notice
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.mmt_bench import VISUAL_RECOGNITION

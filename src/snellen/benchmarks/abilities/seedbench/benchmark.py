@@ -51,8 +51,8 @@ from snellen.benchmarks.protocol.parsers import (
 from snellen.benchmarks.protocol.ranking import NORMALISATION, ranked_flow
 from snellen.core.benchmark import Benchmark, DataTable, Requirement, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import Flow
 from snellen.core.model import Capabilities
+from snellen.core.record import Flow
 from snellen.core.request import CLIP, Drawing, Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.download import RemoteFile

@@ -14,10 +14,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from snellen.benchmarks.protocol.ranking import bare_question, build_ranked_record
-from snellen.core.flow import Flow, Steps
 from snellen.core.media import InlineSource, Source
 from snellen.core.output import Compared, Drawn, Generated, ParsedAnswer
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record, Steps
 from snellen.core.request import CLIP, Compare, Draw, Drawing, Message, Ref, Text
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice

@@ -27,10 +27,9 @@ from snellen.benchmarks.abilities.seedbench.levels import (
 from snellen.benchmarks.abilities.seedbench.rows import DIMENSION, DRAWN, MEDIA, PART, SUBPART
 from snellen.benchmarks.declaration.hierarchy import Hierarchy
 from snellen.benchmarks.protocol.ranking import SUM
-from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, summarise
+from snellen.core.summary import Bounds, FailurePolicy, HeadlineSums, Metric, Summary, SumsOf
+from snellen.scoring.accuracy import cluster_samples, summarise
 from snellen.scoring.grouped import interval_of_mean, mean_of_all, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups
 from snellen.stats.stratified import GroupSums

@@ -30,12 +30,12 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant
 from snellen.benchmarks.declaration.judged import Judged
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
-from snellen.benchmarks.documents.chartmimic.comparison import PARTS
 from snellen.benchmarks.documents.chartmimic.flow import (
     EXECUTED,
     HIGH_LEVEL,
     LOW_LEVEL,
     OVERALL,
+    PARTS,
     RUBRIC,
     RUN_CODE,
     UNPROTECTED,
@@ -46,10 +46,10 @@ from snellen.benchmarks.documents.chartmimic.references import chartmimic_sample
 from snellen.benchmarks.protocol.judged_summary import summarise_judged
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
-from snellen.core.summary import Summary
+from snellen.core.summary import FailurePolicy, Summary
 from snellen.generated_code.model import PROGRAM, program_model
 from snellen.generated_code.runner import check_programs_can_run
-from snellen.scoring.accuracy import FailurePolicy, summarise
+from snellen.scoring.accuracy import summarise
 
 NOT_RUN = (
     "is scored by running the programs that the model wrote, which happens only if you say so: "

@@ -52,15 +52,13 @@ from snellen.benchmarks.documents.ocrbench_v2.grading import (
 )
 from snellen.benchmarks.documents.ocrbench_v2.texts import check_text_packages
 from snellen.benchmarks.protocol.parsers import OFFICIAL, VLMEVALKIT
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import DataError
-from snellen.core.headline import HeadlineSums
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import HeadlineSums, Summary, SummaryContext
 from snellen.extract.choice import parse_choice
 from snellen.extract.open_text import parse_whole
 from snellen.scoring.accuracy import counted_score

@@ -36,12 +36,10 @@ from snellen.benchmarks.documents.vcr_wiki.text_restoration import (
 )
 from snellen.benchmarks.protocol.flows import GradeFunction
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.open_text import parse_whole
 from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.headlines import headline_interval, weighted_mean

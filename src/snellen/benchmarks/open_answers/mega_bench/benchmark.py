@@ -32,22 +32,27 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline, Vi
 from snellen.benchmarks.declaration.judged import Judged, plain_messages
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.open_answers.mega_bench.grading.latex import require_parser
-from snellen.benchmarks.open_answers.mega_bench.judging import (
+from snellen.benchmarks.open_answers.mega_bench.rows import (
+    CORE,
+    OPEN,
     PICTURES_RUBRIC,
     RUBRIC,
+    SKILL,
     TOP,
+    ScoringCells,
+    cells_of,
     criteria,
+    mega_sample,
     parse_score,
     rubric_of,
+    subset_of,
+    task_by,
 )
-from snellen.benchmarks.open_answers.mega_bench.rows import ScoringCells, cells_of, mega_sample, subset_of, task_by
 from snellen.benchmarks.open_answers.mega_bench.summary import TASK_MEAN, summarise_tasks, task_mean_sums
-from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, OPEN, SKILL
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.core.flow import Flow
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass, Verdict
+from snellen.core.record import Flow, Pass, Verdict
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.download import RemoteFile

@@ -1,11 +1,19 @@
-"""MEGA-Bench's rows: a task's description and example, a question, and how the reply is scored."""
+"""MEGA-Bench's rows: a task's description and example, a question, and how the reply is scored; its 505 tasks and
+what they are counted by (facts of `data/mega_bench_tasks.csv`).
+
+What a judge is asked about a field are the criteria of the task, which the data hold (`gpt4o_eval_configs`): a
+template whose names stand for the reply, the question, the gold answer or what the row says of its evaluation.
+"""
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -16,11 +24,36 @@ from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.open_answers.mega_bench.grading.metrics import JUDGE_METRICS
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import is_single, single_field
 from snellen.benchmarks.open_answers.mega_bench.grading.task import FieldTask, TaskError, read_task
-from snellen.benchmarks.open_answers.mega_bench.judging import criteria
-from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, NOT_SCORED, OPEN, SUBSET, TASK, task_groups
+from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.core.errors import DataError
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list
+from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_grade
+
+TASK, SUBSET, SKILL = "task", "subset", "skill"
+NOT_SCORED = "not_scored"
+"""Group of the questions that no metric here scores: the metric's name."""
+CORE, OPEN = "core", "open"
+DIMENSIONS = ("application", SKILL, "input_format", "output_format", "input_number")
+"""What the tasks are divided by (Sec. 3.1); a task needs several skills."""
+
+
+@functools.cache
+def task_groups() -> Mapping[str, Mapping[str, str]]:
+    """Each task's subset and dimensions; several skills are joined by `SEPARATOR`."""
+    text = (files("snellen.benchmarks") / "data" / "mega_bench_tasks.csv").read_text("utf-8")
+    return {
+        row["task"]: {
+            SUBSET: row["subset"],
+            "application": row["application"],
+            SKILL: SEPARATOR.join(row["skills"].split(";")),
+            "input_format": row["input_format"],
+            "output_format": row["output_format"],
+            "input_number": row["input_number"],
+        }
+        for row in csv.DictReader(text.splitlines())
+    }
+
 
 _SECTIONS = (
     ("global_media", ("task_description",)),
@@ -133,3 +166,57 @@ def _gold_reply(task: FieldTask) -> str:
     if not any(str(value).strip() for value in task.gold.values()):
         return ""
     return json.dumps(task.gold, ensure_ascii=False)
+
+
+TOP = 10.0
+RUBRIC, PICTURES_RUBRIC = "mega-bench", "mega-bench-pictures"
+_NAME = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+_SCORE = re.compile(r"\*\*Score\*\*\s*:\s*(\d+)")
+
+
+def rubric_of(task: FieldTask) -> str:
+    """The rubric: with the pictures of the question or without."""
+    shown = task.judging.get("judge_model_type") == "with image"
+    return PICTURES_RUBRIC if shown else RUBRIC
+
+
+def criteria(task: FieldTask, question: str, value: Any) -> str:
+    """The criteria with the value of a reply and the rest filled in. Raises TaskError."""
+    template = task.judging.get("eval_criteria_prompt")
+    mapping = task.judging.get("template_mapping")
+    if not isinstance(template, str) or not isinstance(mapping, Mapping):
+        raise TaskError(
+            "`metric_info` has no criteria for the judge; expected gpt4o_eval_configs with "
+            "eval_criteria_prompt and template_mapping"
+        )
+
+    def fill(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0][0]
+        return _meaning(str(mapping.get(match[1], "")), task, question, value)
+
+    return _NAME.sub(fill, template)
+
+
+def _meaning(meaning: str, task: FieldTask, question: str, value: Any) -> str:
+    if meaning == "model_output":
+        return str(value)
+    if meaning == "example_question":
+        return question
+    whole, _, name = meaning.partition(".")
+    values = {"answers": task.gold, "eval_context": task.context}.get(whole, {})
+    if name not in values:
+        raise TaskError(
+            f"the criteria in `metric_info` speak of {meaning!r}, which the row does not have; "
+            "expected model_output, example_question, answers.FIELD or eval_context.NAME"
+        )
+    return str(values[name])
+
+
+def parse_score(reply: str) -> ParsedVerdict | None:
+    """A whole number of 0..10 behind the first **Score**:, or as `parse_grade` finds it."""
+    found = _SCORE.search(reply)
+    if found is None:
+        return parse_grade(reply, 0.0, TOP)
+    score = float(found[1])
+    return ParsedVerdict({GRADE: score}) if score <= TOP else None

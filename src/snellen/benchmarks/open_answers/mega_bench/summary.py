@@ -11,13 +11,11 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from snellen.benchmarks.open_answers.mega_bench.grading.task import why_not_scored
-from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, DIMENSIONS, NOT_SCORED, OPEN, SKILL, SUBSET, TASK
+from snellen.benchmarks.open_answers.mega_bench.rows import CORE, DIMENSIONS, NOT_SCORED, OPEN, SKILL, SUBSET, TASK
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, count_outcomes
+from snellen.core.summary import FailurePolicy, HeadlineSums, Metric, Summary, SummaryContext
+from snellen.scoring.accuracy import cluster_samples, count_outcomes
 from snellen.scoring.grouped import (
     apply_failure_policy,
     bounds_of,

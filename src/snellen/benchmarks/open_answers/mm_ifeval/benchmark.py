@@ -47,9 +47,8 @@ from snellen.benchmarks.open_answers.mm_ifeval.rows import (
 from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import keeps_constraint
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.core.flow import Flow, Steps
 from snellen.core.output import Generated, Output, ParsedAnswer
-from snellen.core.record import Pass, Record, Verdict
+from snellen.core.record import Flow, Pass, Record, Steps, Verdict
 from snellen.core.request import Generate, Generation, Media, Message, Ref, Text, user
 from snellen.core.sample import Sample
 from snellen.extract.clean import without_thinking

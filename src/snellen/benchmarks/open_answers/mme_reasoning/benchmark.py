@@ -34,10 +34,9 @@ from snellen.benchmarks.protocol.judged_flows import EXTRACTION, JUDGE_RULE, ask
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, consensus_grade
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow, Steps
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import Generated, NoMatch, ParsedAnswer
-from snellen.core.record import Pass
+from snellen.core.record import Flow, Pass, Steps
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.extract.unanswered import non_answer

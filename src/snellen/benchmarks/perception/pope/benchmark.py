@@ -31,12 +31,11 @@ from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.perception.pope.summary import POOLED, TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
 from snellen.benchmarks.protocol.flows import YesNoParser
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
-from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
+from snellen.core.summary import HeadlineSums, SummaryContext
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, parse_yes_no
 from snellen.prompts.choice import PromptTemplate

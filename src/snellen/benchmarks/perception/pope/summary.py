@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.benchmarks.protocol.reported_rules import YES_VALUE
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.summary import Bounds, Interval, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, cluster_samples, count_outcomes, counts_wrong, score_notices
+from snellen.core.summary import Bounds, FailurePolicy, HeadlineSums, Interval, Metric, Summary
+from snellen.scoring.accuracy import cluster_samples, count_outcomes, counts_wrong, score_notices
 from snellen.scoring.headlines import RatioTerm, mean_of_ratios, sum_of_ratios
 from snellen.scoring.yes_no import NO, YES, Confusion, YesNoReply, confusion
 from snellen.stats.linearised import interval_of_sums

@@ -17,9 +17,8 @@ from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_j
 from snellen.benchmarks.videos.cg_bench.prompts import OPEN_TEMPLATE
 from snellen.benchmarks.videos.cg_bench.rows import CLUES, parse_spans, parts_of_video
 from snellen.core.errors import MediaError
-from snellen.core.flow import Flow
 from snellen.core.output import ParsedAnswer
-from snellen.core.record import Pass, Record
+from snellen.core.record import Flow, Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import MediaRef, Sample
 from snellen.data.media.frame_sampling import FrameSampling

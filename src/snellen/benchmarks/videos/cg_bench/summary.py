@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
-from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.videos.cg_bench.rows import ABILITY, CLUE, DOMAIN, DURATION, GROUNDING, LONG, TASK
-from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary
+from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.scoring.accuracy import counted_score
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
 

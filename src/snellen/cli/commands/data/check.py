@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.output import OutputOptions, write_document
-from snellen.cli.printing import progress_bar
+from snellen.cli.output import OutputOptions, progress_bar, write_document
+from snellen.core.errors import COMPLETE, INCOMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ def main(options: Options) -> int:
     """Print every issue that shows without a model."""
     from snellen.analysis.data_check import find_data_issues
     from snellen.api.data_files import open_with_data
-    from snellen.report.documents.data_facts import issues_document
+    from snellen.report.documents.name_facts import issues_document
 
     benchmark, table = open_with_data(options.data, options.columns)
     with progress_bar(options.data) as progress:

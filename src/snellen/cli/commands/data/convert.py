@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.api.flags import argument
-from snellen.cli.printing import print_line, progress_bar
+from snellen.cli.output import print_line, progress_bar
 
 
 @dataclass(frozen=True, kw_only=True)

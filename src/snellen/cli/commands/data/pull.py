@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument
-from snellen.cli.exit_codes import COMPLETE, MISTAKE
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
+from snellen.core.errors import COMPLETE, MISTAKE
 
 if TYPE_CHECKING:
     from snellen.api.pull import PullStep

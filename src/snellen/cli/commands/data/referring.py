@@ -9,9 +9,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.output import FormatOptions, only_file, print_document
-from snellen.core.errors import UsageError
+from snellen.core.errors import COMPLETE, INCOMPLETE, UsageError
 from snellen.report.document import Block, Document, Line, Verbatim
 
 if TYPE_CHECKING:

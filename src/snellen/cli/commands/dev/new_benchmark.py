@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.api.flags import argument, option
-from snellen.cli.printing import print_line
+from snellen.cli.output import print_line
 from snellen.core.errors import UsageError
 
 

@@ -1,1 +1,0 @@
-"""Experiment trackers that runs and curves are logged to: TensorBoard, Weights & Biases, MLflow."""
