@@ -149,7 +149,7 @@ def _biased_cells(question: Open, number: int) -> Mapping[str, Any]:
 BUCKETS = tuple(
     open_question("Which bucket?", gold, wrong) for gold, wrong in (("1", "2|3"), ("2", "3|1"), ("3", "1|23"))
 )
-_FIVE = with_options(MIXED, 5)
+_FOUR_MIXED, _FIVE = with_options(MIXED, 4), with_options(MIXED, 5)
 
 _YES: Words = {
     "word": lambda n: ("Yes", "No")[n % 2],
@@ -344,6 +344,7 @@ SPECS = (
         _FIVE,
         summer="perceptioncomp_aggregate_accuracy",
         scale=1,
+        turns=4,
     ),
     lmms_set(
         "mathkangaroo",
@@ -368,9 +369,17 @@ SPECS = (
         cells_of(gold="letter answer_letter", discipline=("Law", "Science")),
         with_options(MIXED, 8),
         task="super_gpqa",
+        turns=5,
     ),
-    lmms_set("medqa", "medqa_process_results", "accuracy", cells_of(gold="letter answer_idx"), pools.EXAMS),
-    lmms_set("csbench", "csbench_process_results", "accuracy", _course_cells, pools.KNOWLEDGE),
+    lmms_set(
+        "medqa",
+        "medqa_process_results",
+        "accuracy",
+        cells_of(gold="letter answer_idx"),
+        (*pools.EXAMS, *_FOUR_MIXED),
+        turns=5,
+    ),
+    lmms_set("csbench", "csbench_process_results", "accuracy", _course_cells, _FOUR_MIXED, turns=5),
     lmms_set(
         "egoplan2",
         "egoplan2_process_results",
