@@ -38,8 +38,9 @@ from snellen.extract import (
     yes_no,
 )
 from snellen.extract.pages import blocks
-from snellen.extract.places.read import parse_places
+from snellen.extract.places.read import parse_places, read_numbers
 from snellen.extract.published import (
+    by_patterns,
     first_capital,
     lmms_eval,
     mathvision,
@@ -51,6 +52,7 @@ from snellen.extract.published import (
 )
 from snellen.models.reasoning import split_reasoning
 from snellen.scoring import (
+    counts,
     document,
     edit_distance,
     exact,
@@ -104,6 +106,8 @@ CHOICES: dict[str, Read] = {
             vlmevalkit_own.parse_mme_realworld,
             vlmevalkit_own.parse_after_answer,
         ),
+        " of V2P-Bench": (by_patterns.v2p_bench,),
+        " of MMSI-Video-Bench": (by_patterns.mmsi_video,),
         " of lmms-eval": (
             lmms_eval.parse_listed,
             lmms_eval.parse_bounded,
@@ -160,6 +164,7 @@ WORDS_READ: dict[str, Read] = {
         for shape, stop in (("box", "stop"), ("point", "length"), ("span", "stop"))
         for count, space in ((1, Space("thousandths")), (None, Space("pixels", "yx", "centre-size")))
     ],
+    "read_numbers": lambda reply: [read_numbers(reply, shape) for shape in ("box", "point")],
     "find_order_vlmevalkit": orders.find_order_vlmevalkit,
     "parse_final": open_text.parse_final,
     "parse_whole": open_text.parse_whole,
@@ -271,6 +276,7 @@ GRADES: dict[str, Read] = {
             exact.contains_gold_authors,
         )
     ],
+    "equal_count": lambda reply: counts.equal_count(reply, _GOLDS),
     "answer_type_of": mathvista.answer_type_of,
     "same_value": lambda reply: [
         mathvista.same_value(reply, gold, kind)  # type: ignore[arg-type]
