@@ -152,11 +152,10 @@ def shifted_wrappers(shift: int) -> dict[str, Callable[[str], str]]:
     return {name: WRAPPERS[name] for name in (*names[shift:], *names[:shift])}
 
 
-def replies(question: Choice, number: int) -> Iterator[tuple[str, str]]:
-    """Style and reply, for every style; right or wrong by `number` of the question, as are the wrappers of every
-    third."""
+def replies(question: Choice, number: int, shift: int = 0) -> Iterator[tuple[str, str]]:
+    """Style and reply, for every style; right or wrong by `number` of the question."""
     labels = list(question.options)
-    for position, (style, write) in enumerate(styles(number // 3)):
+    for position, (style, write) in enumerate(styles(shift)):
         label = question.gold if (position + number) % 3 else question.other
         rest = [other for other in labels if other != label]
         other = rest[(position + number) % len(rest)]

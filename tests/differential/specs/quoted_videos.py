@@ -90,7 +90,7 @@ def lmms_set(
         rule="lmms-eval",
         oracle=LMMS_EVAL_VIDEO,
         path=f"lmms_eval/tasks/{task}/utils.py, {process}",
-        cases=choice_cases(cells, pool, turns),
+        cases=choice_cases(cells, pool, turns, shifted=True),
         arguments={
             "task": task,
             "process": process,
