@@ -38,7 +38,7 @@ from snellen.extract import (
     yes_no,
 )
 from snellen.extract.pages import blocks
-from snellen.extract.places.read import parse_places, read_numbers
+from snellen.extract.places.read import parse_places
 from snellen.extract.published import (
     by_patterns,
     first_capital,
@@ -164,7 +164,6 @@ WORDS_READ: dict[str, Read] = {
         for shape, stop in (("box", "stop"), ("point", "length"), ("span", "stop"))
         for count, space in ((1, Space("thousandths")), (None, Space("pixels", "yx", "centre-size")))
     ],
-    "read_numbers": lambda reply: [read_numbers(reply, shape) for shape in ("box", "point")],
     "find_order_vlmevalkit": orders.find_order_vlmevalkit,
     "parse_final": open_text.parse_final,
     "parse_whole": open_text.parse_whole,
