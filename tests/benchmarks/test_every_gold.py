@@ -63,7 +63,9 @@ MULTIPLE = {"moat", "cmmmu", "mathvision", "mathvista"}
 LABELS_ALONE = {"cg-bench", "mathverse", "wemath", "q-bench-video", "tempcompass"}
 """Published with labels alone, which their loaders take for granted."""
 NAMED = {
-    **dict.fromkeys(("lvbench", "tomato", "videoevalpro-choice", "videomathqa", "videomathqa-pairs"), "answer"),
+    **dict.fromkeys(
+        ("lvbench", "tomato", "v2p-bench", "videoevalpro-choice", "videomathqa", "videomathqa-pairs"), "answer"
+    ),
     "mmworld": "correct_answer_label",
     "livexiv": "gt",
     "lsdbench": "correct_answer",

@@ -287,6 +287,8 @@ def _prove_one(job: Job, alone: Mapping[str, Any], bridged: Bridged) -> dict[str
     return {"came": "differs", "why": why} if why else {"came": "same", "judged": judged, **facts, **counts}
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+"""Of an object in an error: another in every run."""
 _SIGNS = {
     "key": ("Missing credentials", "oauth/device"),
     # Of what stands in for torchvision.
@@ -300,7 +302,7 @@ def _fail_alone(why: str) -> dict[str, Any]:
     """What the tool by itself could not do: a key, data or packages are missing, or it has an error."""
     is_its_own = "No module named 'vlmeval." in why
     found = [came for came, signs in _SIGNS.items() if any(sign in why for sign in signs) and not is_its_own]
-    return {"came": next(iter(found), "broken there"), "why": why}
+    return {"came": next(iter(found), "broken there"), "why": _ADDRESS.sub("", why)}
 
 
 if __name__ == "__main__":

@@ -142,15 +142,20 @@ WRAPPERS: dict[str, Callable[[str], str]] = {
 }
 
 
-def styles() -> list[tuple[str, Base]]:
-    """Every base alone, then each in a wrapper."""
-    return wrapped_styles(BASES, WRAPPERS)
+def styles(shift: int = 0) -> list[tuple[str, Base]]:
+    """Every base alone, then each in a wrapper: the one that is `shift` behind its first."""
+    return wrapped_styles(BASES, shifted_wrappers(shift))
 
 
-def replies(question: Choice, number: int) -> Iterator[tuple[str, str]]:
+def shifted_wrappers(shift: int) -> dict[str, Callable[[str], str]]:
+    names = list(WRAPPERS)
+    return {name: WRAPPERS[name] for name in (*names[shift:], *names[:shift])}
+
+
+def replies(question: Choice, number: int, shift: int = 0) -> Iterator[tuple[str, str]]:
     """Style and reply, for every style; right or wrong by `number` of the question."""
     labels = list(question.options)
-    for position, (style, write) in enumerate(styles()):
+    for position, (style, write) in enumerate(styles(shift)):
         label = question.gold if (position + number) % 3 else question.other
         rest = [other for other in labels if other != label]
         other = rest[(position + number) % len(rest)]

@@ -28,10 +28,7 @@ ROOT = Path(__file__).parents[2]
 COMPARISONS = json.loads((ROOT / "docs/data/evidence.json").read_text(encoding="utf-8"))
 HEADLINES = json.loads((ROOT / "docs/data/headlines.json").read_text(encoding="utf-8"))
 LEAST_REPLIES, LEAST_STYLES = 300, 100
-DRAWS = {
-    **dict.fromkeys(("egoschema.lmms-eval", "nextqa.lmms-eval", "perceptioncomp.lmms-eval"), 250),
-    **dict.fromkeys(("csbench.lmms-eval", "medqa.lmms-eval", "super-gpqa.lmms-eval"), 225),
-}
+DRAWS = {**dict.fromkeys(("egoschema.lmms-eval", "nextqa.lmms-eval"), 250)}
 """Sets whose scorer draws an option for over a third of the replies, which have no verdict: how many have one."""
 FEWER_STYLES = {"egoschema.lmms-eval": 98, "visualpuzzles.authors": 99}
 """The same of styles: those that are drawn for alone."""

@@ -40,6 +40,7 @@ from snellen.extract import (
 from snellen.extract.pages import blocks
 from snellen.extract.places.read import parse_places, read_numbers
 from snellen.extract.published import (
+    by_patterns,
     first_capital,
     lmms_eval,
     mathvision,
@@ -51,6 +52,7 @@ from snellen.extract.published import (
 )
 from snellen.models.reasoning import split_reasoning
 from snellen.scoring import (
+    counts,
     document,
     edit_distance,
     exact,
@@ -104,6 +106,8 @@ CHOICES: dict[str, Read] = {
             vlmevalkit_own.parse_mme_realworld,
             vlmevalkit_own.parse_after_answer,
         ),
+        " of V2P-Bench": (by_patterns.v2p_bench,),
+        " of MMSI-Video-Bench": (by_patterns.mmsi_video,),
         " of lmms-eval": (
             lmms_eval.parse_listed,
             lmms_eval.parse_bounded,
@@ -272,6 +276,7 @@ GRADES: dict[str, Read] = {
             exact.contains_gold_authors,
         )
     ],
+    "equal_count": lambda reply: counts.equal_count(reply, _GOLDS),
     "answer_type_of": mathvista.answer_type_of,
     "same_value": lambda reply: [
         mathvista.same_value(reply, gold, kind)  # type: ignore[arg-type]

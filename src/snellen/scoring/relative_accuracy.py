@@ -17,17 +17,13 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from snellen.core import lazy_re as re
-from snellen.core.literals import parse_finite, parse_json_or_literal
+from snellen.core.literals import NUMBER_WORDS, parse_finite, parse_json_or_literal
 
 _CONFIDENCES = (*(0.5 + place * ((0.95 - 0.5) / 9) for place in range(9)), 0.95)
 """From 0.5 to 0.95, as numpy's linspace computes them."""
-_SMALL = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
 _TENS = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {
-    **{word: number for number, word in enumerate(_SMALL)},
+NUMBERS_BY_WORD = {
+    **{word: number for number, word in enumerate(NUMBER_WORDS)},
     **{word: 30 + 10 * number for number, word in enumerate(_TENS)},
     **{"hundred": 100, "thousand": 1000},
 }
@@ -36,7 +32,7 @@ _WORD = re.compile(r"[a-z]+")
 _NUMBER = r"[-+]?(?:\d*\.\d+|\d+)(?:[eE][-+]?\d+)?"
 _ANY_NUMBER = re.compile(_NUMBER)
 _TAGGED = re.compile(rf"<\s*answer\b[^>]*>\s*({_NUMBER})(?:[^\d<][^<]*)?<\s*/\s*answer\s*>", re.IGNORECASE | re.DOTALL)
-_SMALL_WORD = re.compile(rf"\b({'|'.join(_SMALL)})\b", re.IGNORECASE)
+_SMALL_WORD = re.compile(rf"\b({'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 _THINKING_ENDS = (re.compile(r"</\s*think\s*>", re.IGNORECASE), re.compile(r"<\s*think\s*>", re.IGNORECASE))
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\ufeff]")
 
@@ -61,12 +57,12 @@ def relative_accuracy_lmms_eval(reply: str, golds: Sequence[str]) -> float:
     text = reply.strip().lower()
     digits = _DIGITS.search(text)
     words = list(_WORD.finditer(text))
-    first = next((place for place, word in enumerate(words) if word[0] in _WORDS), None)
+    first = next((place for place, word in enumerate(words) if word[0] in NUMBERS_BY_WORD), None)
     if digits is not None and (first is None or digits.start() < words[first].start()):
         return mean_relative_accuracy(float(digits[0]), _truth(golds))
     if first is None:
         return 0.0
-    run = takewhile(lambda word: word == "and" or word in _WORDS, (word[0] for word in words[first:]))
+    run = takewhile(lambda word: word == "and" or word in NUMBERS_BY_WORD, (word[0] for word in words[first:]))
     return mean_relative_accuracy(_value([word for word in run if word != "and"]), _truth(golds))
 
 
@@ -78,7 +74,7 @@ def _value(words: Sequence[str]) -> float:
     """The number that words of a numeral make."""
     total = current = 0
     for word in words:
-        number = _WORDS[word]
+        number = NUMBERS_BY_WORD[word]
         if number == 100:
             current = max(current, 1) * 100
         elif number == 1000:
@@ -97,7 +93,7 @@ def _number_vlmevalkit(reply: str) -> float | None:
             return None
         text = str(listed[0]) if isinstance(listed, list) and listed else reply
     text = _INVISIBLE.sub("", text.strip())
-    text = _SMALL_WORD.sub(lambda word: str(_WORDS[word[1].lower()]), text)
+    text = _SMALL_WORD.sub(lambda word: str(NUMBERS_BY_WORD[word[1].lower()]), text)
     tagged = _TAGGED.search(text)
     if tagged is not None:
         return float(tagged[1])

@@ -91,7 +91,7 @@ def _result(module: Any, arguments: Mapping[str, Any], row: Mapping[str, Any]) -
     if "grades" in arguments:
         read = getattr(module, arguments["grades"])
         module._get_pipeline = lambda: lambda **_: read(row["verdict"])
-    doc = {"id": row["id"], "question_id": row["id"], **copy.deepcopy(row["cells"])}
+    doc = {"id": row["id"], "index": row["id"], "question_id": row["id"], **copy.deepcopy(row["cells"])}
     return getattr(module, arguments["process"])(doc, [row["reply"]])[arguments["result"]]
 
 

@@ -334,7 +334,24 @@ def yes_no(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, fl
     return [float(parser.parse_binary_response(row["verdict"], "yes/no")) for row in rows], {}
 
 
+def vcr_bench(rows: Sequence[Row]) -> tuple[Sequence[float | None], Mapping[str, float]]:
+    """VLMEvalKit's accuracy of the answers, of verdicts that went through its spreadsheet."""
+    text = vlmevalkit("utils/vcrbench/cau_acc.py")
+    names = defined(text, "xlsx2json", "calculate_accuracy", pd=pandas, defaultdict=defaultdict)
+    table = pandas.DataFrame([{**row["cells"], "answer_scoring": row["verdict"]} for row in rows])
+    with tempfile.TemporaryDirectory() as folder:
+        sheet, lines = Path(folder) / "said.xlsx", Path(folder) / "said.json"
+        table.to_excel(sheet, index=False)
+        names["xlsx2json"](sheet, lines)
+        items = [{**item, "answer_scoring": str(item["answer_scoring"])} for item in json.loads(lines.read_text())]
+    found = names["calculate_accuracy"](items)
+    by_dimension = {name: 100 * value for name, value in found["dimension_accuracy"].items()}
+    credits = [names["calculate_accuracy"]([item])["overall_accuracy"] for item in items]
+    return credits, {"overall": 100 * found["overall_accuracy"], **by_dimension}
+
+
 SCORERS: Mapping[str, Scorer] = {
+    "vcr-bench": vcr_bench,
     "yes-no": yes_no,
     "simplevqa": simplevqa,
     "simplevqa-authors": simplevqa_authors,

@@ -14,6 +14,8 @@ Arguments of a job:
     scale     factor of the numbers that it returns (100 where they are fractions)
     leads     name, numbers and factor of the headline, the sum of these numbers times the factor,
               where its report takes the first number by the alphabet; no numbers: it has none
+    text      a pattern of the number in the text file that it leaves where it returns none; of several the
+              last counts, and is called `overall`
     lots      module that draws an option at random where it finds none: rows whose verdict hangs
               on the draw have none
 
@@ -27,6 +29,7 @@ import importlib
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -146,6 +149,9 @@ def _evaluate(
         answered.to_excel(file, index=False, engine="xlsxwriter")
         before = {path.name for path in Path(folder).iterdir()}
         returned = dataset.evaluate(str(file), model="exact_matching", nproc=1)
+        if "text" in arguments:
+            [left] = Path(folder).glob("*.txt")
+            returned = {"overall": re.findall(arguments["text"], left.read_text())[-1]}
         columns = arguments.get("columns", [arguments.get("column")])
         read = [_verdicts(Path(folder), before, column) for column in columns]
     if arguments.get("counted"):

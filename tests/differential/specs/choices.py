@@ -34,9 +34,10 @@ def table_row(**columns: Any) -> Cells:
 
 
 def choice_cases(
-    cells: Cells, questions: Pool = styles_choice.QUESTIONS, turns: int = 3
+    cells: Cells, questions: Pool = styles_choice.QUESTIONS, turns: int = 3, *, shifted: bool = False
 ) -> Callable[[], Iterator[Case]]:
-    """Every style of reply to `turns` of the questions, which rotate."""
+    """Every style of reply to `turns` of the questions, which rotate; with `shifted` in other wrappers behind three
+    turns."""
 
     def cases() -> Iterator[Case]:
         number = 0
@@ -44,7 +45,7 @@ def choice_cases(
             count = len(list(styles_choice.styles()))
             for position in range(count):
                 question = questions[(position + turn * 2) % len(questions)]
-                style, reply = list(styles_choice.replies(question, turn))[position]
+                style, reply = list(styles_choice.replies(question, turn, turn // 3 if shifted else 0))[position]
                 yield Case(str(number), cells(question, number), style, reply)
                 number += 1
 

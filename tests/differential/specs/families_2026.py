@@ -7,16 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from tests.differential import questions_choice as pools
-from tests.differential.oracle_list import LMMS_EVAL_VIDEO
+from tests.differential.oracle_list import LMMS_EVAL_VIDEO, VLMEVALKIT_QUOTED
 from tests.differential.sets import Case, Spec
 from tests.differential.specs.choices import Cells, choice_cases, table_row
 from tests.differential.specs.judged_points import Words
 from tests.differential.specs.quoted_images import FOUR, class_set, listed_row, memory_set, spatial_set
 from tests.differential.specs.quoted_judged import quoted
 from tests.differential.specs.quoted_videos import _MIXED as MIXED
-from tests.differential.specs.quoted_videos import cells_of, lmms_set, room_cases, with_options
-from tests.differential.styles_choice import Choice
+from tests.differential.specs.quoted_videos import NUMBERS, cells_of, lmms_set, room_cases, with_options
+from tests.differential.styles_choice import Choice, shifted_wrappers
 from tests.differential.styles_open import Open, open_cases, open_question
+from tests.differential.wrapping import wrapped_styles
 
 _LETTERS = {name: f"answer_choice_{place}" for place, name in enumerate("ABCDEF")}
 _REVSI = {
@@ -87,9 +88,27 @@ def _memory(benchmark: str, dataset: str, file: str, cls: str, number: str, case
     return memory_set(benchmark, dataset, file, (cls,), cases, metrics, leads=number, **given)
 
 
+COUNTS = ("4", "21", "310", "2", "48")
+
+
+def count_cases(**columns: Any) -> Callable[[], Iterator[Case]]:
+    """Replies in every style of numbers to questions for counts. Columns with several values take them in turn."""
+
+    def cases() -> Iterator[Case]:
+        number = 0
+        for turn, right in enumerate(COUNTS):
+            for style, write in wrapped_styles(dict(NUMBERS), shifted_wrappers(turn)):
+                turned = {name: of[number % len(of)] if isinstance(of, tuple) else of for name, of in columns.items()}
+                yield Case(str(number), {"question": "How many?", "answer": right, **turned}, style, write(right))
+                number += 1
+
+    return cases
+
+
 def _answers(benchmark: str, task: str, process: str, result: str, cases: Any, **given: Any) -> Spec:
     """A set of open answers, judged by a task of lmms-eval."""
     summer = given.pop("summer", "mean")
+    more = given.pop("more", {})
     return Spec(
         name=f"{benchmark}.lmms-eval",
         benchmark=benchmark,
@@ -101,11 +120,11 @@ def _answers(benchmark: str, task: str, process: str, result: str, cases: Any, *
             "task": task,
             "process": process,
             "result": result,
-            "metrics": {"overall": summer},
+            "metrics": {"overall": summer, **more},
             "scale": 100,
             **given,
         },
-        metrics={"accuracy": "overall"},
+        metrics={"accuracy": "overall", **{name: name for name in more}},
     )
 
 
@@ -149,7 +168,7 @@ def _biased_cells(question: Open, number: int) -> Mapping[str, Any]:
 BUCKETS = tuple(
     open_question("Which bucket?", gold, wrong) for gold, wrong in (("1", "2|3"), ("2", "3|1"), ("3", "1|23"))
 )
-_FIVE = with_options(MIXED, 5)
+_FOUR_MIXED, _FIVE = with_options(MIXED, 4), with_options(MIXED, 5)
 
 _YES: Words = {
     "word": lambda n: ("Yes", "No")[n % 2],
@@ -173,7 +192,96 @@ def _olympiad_cells(question: Open, number: int) -> Mapping[str, Any]:
     return {**held, "subfield": ("Algebra", "Optics")[number % 2], "language": "English"}
 
 
+def _space_cells(question: Choice, number: int) -> Mapping[str, Any]:
+    """A row of MMSI-Video-Bench, whose prompt is in four columns."""
+    asked = cells_of("", "letter ground_truth")(question, number)
+    kind = ("Planning", "(Motion Understanding) Camera Motion")[number % 2]
+    parts = {"system_prompt": "You see a video.", "task_prompt": "", "format_prompt": "\nAnswer with a letter."}
+    videos = [{"path": "a.mp4", "start": 1.5, "end": 4, "base_fps": 2}]
+    return {**parts, "user_prompt": f"<video>{asked.pop('question')}", **asked, "type": kind, "video_list": videos}
+
+
+_ONE: Words = {"digit": lambda n: str(n % 2), "other": lambda n: str((n + 1) % 2)}
+_ONE_UNLIKE: Words = {
+    "stop": lambda n: f"{n % 2}.",
+    "words": lambda n: f"Your output: {n % 2}",
+    "both": lambda n: "1 or 0",
+    "word": lambda n: ("yes", "no")[n % 2],
+    "refusal": lambda n: "I'm sorry, but I can't help with that.",
+    "nothing": lambda n: "They differ in form.",
+}
+
+
+def _step_cells(question: Open, number: int) -> Mapping[str, Any]:
+    held = {"question": question.question, "answer": question.golds[0], "video_path": "a.mp4", "duration": 56}
+    return {**held, "dimension": ("Video Plot Analysis", "Temporal Spatial Reasoning")[number % 2]}
+
+
 SPECS = (
+    class_set(
+        "vsi-super-count",
+        "VsiSuperCount_10mins",
+        "vlmeval/dataset/vsibench.py, VsiSuperCount.evaluate, and utils/spatial_bench",
+        count_cases(question_type=("10mins", "30mins"), video="10mins/3.mp4"),
+        arguments={
+            "dataset": "VsiSuperCount_10mins",
+            "columns": ["MRA:.5:.95:.05"],
+            "leads": ["overall", ["overall"], 1],
+            "attributes": {"duration": "10mins"},
+        },
+        metrics={"mean_of_types": "overall"},
+    ),
+    class_set(
+        "v2p-bench",
+        "V2P-Bench",
+        "vlmeval/dataset/v2pbench.py, V2PBench.evaluate, and utils/v2pbench/cau_acc.py",
+        choice_cases(
+            cells_of(
+                "", "letter answer", video_path="a.mp4", frame_path="a.jpg", dimension=(1, 2), duration=(90, 2000)
+            ),
+            FOUR,
+        ),
+        arguments={
+            "dataset": "V2P-Bench",
+            "column": "score",
+            "counted": True,
+            "text": r"Accuracy: +([\d.]+)",
+            "scale": 100,
+            "leads": ["overall", ["overall"], 100],
+        },
+        metrics={"accuracy": "overall"},
+        close=0.05,
+    ),
+    _answers(
+        "cg-av-counting",
+        "cgav_counting",
+        "cgav_process_results_long",
+        "acc",
+        count_cases(category=("event", "object"), type=("V", "A2V"), video="a.mp4"),
+        summer="aggregate_acc",
+        more={"off_by_one": "aggregate_oboa"},
+    ),
+    lmms_set(
+        "mmsi-video-bench",
+        "process_results",
+        "overall_accuracy",
+        _space_cells,
+        _FIVE,
+        task="mmsi_video",
+        summer="aggregate_overall_accuracy",
+        scale=1,
+        close=0.005,
+    ),
+    quoted(
+        "vcr-bench",
+        "vcr-bench",
+        VLMEVALKIT_QUOTED,
+        "vlmeval/dataset/utils/vcrbench/cau_acc.py, calculate_accuracy",
+        _step_cells,
+        (_ONE, _ONE_UNLIKE),
+        {"accuracy": "overall", "dimension/Video Plot Analysis": "Video Plot Analysis"},
+        name="vcr-bench.vlmevalkit",
+    ),
     quoted(
         "olympiadbench",
         "yes-no",
@@ -344,6 +452,7 @@ SPECS = (
         _FIVE,
         summer="perceptioncomp_aggregate_accuracy",
         scale=1,
+        turns=4,
     ),
     lmms_set(
         "mathkangaroo",
@@ -368,9 +477,17 @@ SPECS = (
         cells_of(gold="letter answer_letter", discipline=("Law", "Science")),
         with_options(MIXED, 8),
         task="super_gpqa",
+        turns=5,
     ),
-    lmms_set("medqa", "medqa_process_results", "accuracy", cells_of(gold="letter answer_idx"), pools.EXAMS),
-    lmms_set("csbench", "csbench_process_results", "accuracy", _course_cells, pools.KNOWLEDGE),
+    lmms_set(
+        "medqa",
+        "medqa_process_results",
+        "accuracy",
+        cells_of(gold="letter answer_idx"),
+        (*pools.EXAMS, *_FOUR_MIXED),
+        turns=5,
+    ),
+    lmms_set("csbench", "csbench_process_results", "accuracy", _course_cells, _FOUR_MIXED, turns=5),
     lmms_set(
         "egoplan2",
         "egoplan2_process_results",

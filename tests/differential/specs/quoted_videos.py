@@ -76,11 +76,13 @@ def lmms_set(
     groups: Mapping[str, Sequence[str]] | None = None,
     **arguments: Any,
 ) -> Spec:
-    """A set judged by a task of lmms-eval, whose numbers are shares."""
+    """A set judged by a task of lmms-eval, whose numbers are shares. Where it draws most answers at random, more
+    `turns` of every style leave enough verdicts."""
     task = arguments.pop("task", benchmark.partition(":")[0])
     summer = arguments.pop("summer", "mean")
     close = arguments.pop("close", CLOSE)
     metric = arguments.pop("metric", "accuracy")
+    turns = arguments.pop("turns", 3)
     labels = {f"{column}/{label}": f"{column}/{label}" for column, of in (groups or {}).items() for label in of}
     return Spec(
         name=f"{benchmark.replace(':', '@')}.lmms-eval",
@@ -88,7 +90,7 @@ def lmms_set(
         rule="lmms-eval",
         oracle=LMMS_EVAL_VIDEO,
         path=f"lmms_eval/tasks/{task}/utils.py, {process}",
-        cases=choice_cases(cells, pool),
+        cases=choice_cases(cells, pool, turns, shifted=True),
         arguments={
             "task": task,
             "process": process,

@@ -200,6 +200,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """`Published.columns`."""
     select: RowSelection | None = None
     """An option that asks a part of the rows."""
+    left_out: dict[str, str] = {}
+    """By column, what cells of rows hold that are not asked."""
     unit: UnitColumn | None = None
     """Which questions count together, where that is the headline."""
     question: str = ""
@@ -255,6 +257,11 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     def merged_label(self, label: str) -> str:
         return self.merged.get(label, label)
 
+    def keeps(self, row: Row, options: Options) -> bool:
+        """Whether a row is asked under these options."""
+        selected = self.select is None or self.select.keeps(row, options)
+        return selected and not any(text in row.cells.get(column, "") for column, text in self.left_out.items())
+
 
 def read_family(path: Path) -> Declaration:
     """The benchmark of a family's file. Raises DataError."""
@@ -274,7 +281,7 @@ def read_family(path: Path) -> Declaration:
         adjust=_adjust(family),
         question=family.question,
         options={family.select.option: tuple(family.select.values)} if family.select else {},
-        keep=family.select.keeps if family.select else None,
+        keep=family.keeps if family.select or family.left_out else None,
         requires=requires("text") if family.video or family.text else requires("text", "image"),
         template=_template(family),
         adjust_row=_adjust_row(family),

@@ -52,6 +52,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
 _NO_CLIPS = "the model takes no frames as one video (local models that do need torchvision for them)"
 _VIDEO_TAG = re.compile(r"<video ?\d*>")
+_PICTURE_TAG = "<image>"
 
 
 VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
@@ -193,9 +194,12 @@ def _replace_videos(sample: Sample, video: VideoOptions) -> Sample:
     media: list[MediaRef] = []
     lines: list[str] = []
     image_tags: list[str] = []
+    question = sample.question
     for ref in sample.media:
         if ref.kind != "video":
             media.append(ref)
+            # Tags without a number would count the frames.
+            question = question.replace(_PICTURE_TAG, f"<image {len(media)}>", 1)
             continue
         frames = _frames(ref, video)
         first = len(media) + 1
@@ -208,7 +212,7 @@ def _replace_videos(sample: Sample, video: VideoOptions) -> Sample:
         lines += _time_lines(frames, names) if video.show_times else []
         lines += _subtitle_lines(ref, frames, video)
     timed = video.show_times and any("<image" in line for line in lines)
-    question = _put_image_tags(sample.question, image_tags, tags_in_hint=timed)
+    question = _put_image_tags(question, image_tags, tags_in_hint=timed)
     hint = "\n".join(part for part in ("\n".join(lines), sample.hint) if part)
     return structs.replace(sample, media=tuple(media), question=question, hint=hint)
 

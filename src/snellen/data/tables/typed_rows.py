@@ -156,8 +156,8 @@ def _parse_images(value: Any, keys: Keys, locate: ImageLocator) -> Iterator[Stor
             yield from _parse_images(item, (*keys, position), locate)
     elif isinstance(value, dict):
         inner = "bytes" if value.get("bytes") else "path"
-        if value.get(inner):
-            yield from _parse_images(value[inner], (*keys, inner), locate)
+        for item in _parse_images(value.get(inner), (*keys, inner), locate):
+            yield _clip(item, value) if isinstance(item, NamedVideo) else item
     elif isinstance(value, bytes):
         yield locate(keys, value)
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -168,6 +168,12 @@ def _parse_images(value: Any, keys: Keys, locate: ImageLocator) -> Iterator[Stor
             yield from (parse_list_item(str(item)) for item in items)
         else:
             yield _parse_image(value, keys, locate)
+
+
+def _clip(video: NamedVideo, value: Record) -> NamedVideo:
+    """The part of a video that the object says which names it: its seconds `start` and `end`."""
+    start, end = (float(cell) if isinstance(cell := value.get(key), int | float) else None for key in ("start", "end"))
+    return structs.replace(video, start=start, end=end)
 
 
 def _parse_image(text: str, keys: Keys, locate: ImageLocator) -> StoredMedium:

@@ -13,6 +13,9 @@ or the last letter counts. By VLMEvalKit's commit e8e78f05 and lmms-eval's 75571
 `mvu_eval`       MVU-Eval in VLMEvalKit: the letter in a box, else behind "answer:", else one that is all or
                  opens the reply before a stop, else behind "answer is" or "order is", where it is the only
                  one; else the first sign.
+`v2p_bench`      V2P-Bench in VLMEvalKit: the first capital A to D behind the thinking, but those of lead-ins.
+`mmsi_video`     MMSI-Video-Bench in lmms-eval: A to F in a box, behind "answer:" or "answer is" up to a comma or
+                 stop, or before the first stop; else the first letter that is in brackets, alone or before a stop.
 `livexiv`        LiveXiv in lmms-eval: the first sign; where the reply says "answer", the first capital
                  that does not open it.
 """
@@ -38,6 +41,10 @@ _MVU = (
     r"\bANSWER\s+IS\s+([A-Z])",
     r"\bTHE\s+.*?ORDER\s+IS\s+([A-Z])",
 )
+_THOUGHT_END = re.compile(r"<\\?/think>")
+_MMSI_MARKS = ('"answer":', "answer is", "answer:", '"Answer":', "Answer is", "Answer:")
+_SIGNS = "[ \"'\\n:]*"
+"""Signs around a letter that its script drops."""
 
 Parser = Callable[[str, Mapping[str, str], str], Answer]
 
@@ -75,6 +82,11 @@ def _medq(letters: str) -> Parser:
     )
 
 
+def _without_thoughts(reply: str) -> str:
+    *parts, rest = _THOUGHT_END.split(reply)
+    return "\n".join([*(part.partition("<think>")[0] for part in parts), rest])
+
+
 m3oralbench = by_patterns(
     (r"\\boxed\{\s*([A-Z])\s*\}", LAST), (r"\(([A-Z])\)", LAST), (r"(?i)\b([A-G])\b", LAST), read=str
 )
@@ -88,6 +100,14 @@ mathkangaroo = by_patterns(
     (r"(?i)\b([A-E])\b", LAST),
 )
 minerva = by_patterns((r"(?i)(?:answer|option)\s*(?:is|:)\s*([A-E])", LAST), (r"(?!Answer:)([A-E])", LAST), draws=True)
+v2p_bench = by_patterns((r"(?!Best answer:|Best option:|Answer:)([A-D])", FIRST), read=_without_thoughts)
+mmsi_video = by_patterns(
+    (rf"(?s)\A(?>.*?boxed\{{){_SIGNS}([A-F]){_SIGNS}(?=\}}|boxed\{{|\Z)", FIRST),
+    *((rf"(?s)\A(?>.*{mark}){_SIGNS}([A-F]){_SIGNS}(?:[,.]|\Z)", FIRST) for mark in _MMSI_MARKS),
+    (rf"\A{_SIGNS}([A-F]){_SIGNS}(?:\.|\Z)", FIRST),
+    *((rf"((?<=\(){letter}(?=\))|(?<![^ ]){letter}(?![^ ])|{letter}(?=\.))", FIRST) for letter in "ABCDEF"),
+    read=lambda reply: "" if "no answer" in reply.lower() else re.sub("</?answer>", "", reply.strip()),
+)
 livexiv = by_patterns((r"(?s)\A(?!.*(?i:answer))(.)", FIRST), (r"(?s)(?<=.)([A-Z])", FIRST))
 
 
