@@ -20,15 +20,22 @@ _SCORE = re.compile(
 )
 _REFERENCE = re.compile(r"<(?:\|object_ref_start\||\|ref\||ref|phrase|p)>([^<>]{0,300})<", re.IGNORECASE)
 _LINE_LABEL = re.compile(
-    r"(?:^|\n)[ \t]*(?:[-*+\u2022][ \t]+|\d{1,3}[.)][ \t]*)?[*_`\"']{0,3}"
-    r"([^\W\d_][^\n:*`\"'=\[\](){}<>]{0,60}?)[*_`\"']{0,3}[ \t]*:[*_`]{0,3}[ \t]*(?:<[^<>\n]{0,30}>|[\[(`])*$"
+    r"\n[ \t]*(?:[-*+\u2022][ \t]+|\d{1,3}[.)][ \t]*)?[*_`]{0,3}"
+    r"([^\W\d_][^\n:*`_\"=\[\](){}<>]{0,60}?)[*_`]{0,3}[ \t]*:[*_`]{0,3}[ \t]*(?:<[^<>\n]{0,30}>|[\[(`])*\Z"
 )
+"""The beginning of a line, up to its first place."""
+_LONGEST_LINE_LABEL = 160
 _NO_LABEL = re.compile(
-    r"\b(?:is|are|at|of|for|in|here|(?:answer|result|output|prediction|coord|coordinate|location|position|boxe)s?"
-    r"|bbox(?:es)?|bounding)\b|^(?:box|object|region|point|instance|detection)(?: ?\d+)?$",
+    r"\b(?:is|are|see|found|detected|located|here|these|following|bounding|boxes|bbox(?:es)?|json|rects?"
+    r"|(?:answer|result|output|prediction|coord|coordinate|location|position)s?)\b|\b(?:of|for|in|at|and)\Z"
+    r"|\A(?:sure|first|second|third|last|(?:box|object|region|point|instance|detection|item|target)s?(?: ?\d+)?)\Z",
     re.IGNORECASE,
 )
 """What begins a line of places and names none of them: "The boxes are:", "Object 2:"."""
+_SAME_LINE = re.compile(
+    r"(?:[ \t,;\[\]()`]|<[^<>\n]{0,30}>|and\b|&|\((?:[a-z]{1,12} ?[:=] ?)?\d?\.?\d{1,6}%?\))*", re.IGNORECASE
+)
+"""What stands between two places of one label."""
 _TAGS = re.compile(r"(?:[\s,;\[\]()]|<[^<>]{0,30}>)*")
 _LONE_NUMBER = re.compile(rf"(?<![a-z0-9_.])({NUMBER}(?:%|px)?)(?![a-z0-9_%]|\.\d)", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\"'/\\])")
@@ -109,11 +116,11 @@ def _with_line_labels(text: str, found: list[WrittenPlace]) -> list[WrittenPlace
     if any(one.label for one in found):
         return found
     named: list[WrittenPlace] = []
-    for before, one in zip([None, *found], found, strict=False):
-        gap = text[before.end if before else 0 : one.start]
-        match = _LINE_LABEL.search(gap[-100:])
+    for index, one in enumerate(found):
+        gap = text[found[index - 1].end : one.start] if index else "\n" + text[: one.start]
+        match = _LINE_LABEL.search(gap[-_LONGEST_LINE_LABEL:])
         label = match[1].strip() if match and not _NO_LABEL.search(match[1].strip()) else ""
-        if not label and named and "\n" not in gap and _TAGS.fullmatch(gap):
+        if not label and named and _SAME_LINE.fullmatch(gap):
             label = named[-1].label
         named.append(one._replace(label=label))
     return named
