@@ -51,7 +51,7 @@ def run_action(arguments: Namespace, *, in_recipe: bool = False) -> Status:
         finished: Finished = module.main(options)
     except KeyboardInterrupt:
         # What goes on where it was has begun a data set folder.
-        if out and not in_recipe and _has_step(Path(out)):
+        if out and not in_recipe and _has_step(Path(out).expanduser()):
             print_line(f"what was finished is kept in {out}; continue with: {options.command_line}", error=True)
         raise
     document = finished.document
