@@ -13,8 +13,9 @@ import numpy as np
 from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
 
 from snellen.core.media import FileSource, decode_image
-from snellen_curate.duplicates.build_index import SHARD_SIZE, open_hasher
+from snellen_curate.duplicates.build_index import SHARD_SIZE
 from snellen_curate.duplicates.hash_index import compare_hashes
+from snellen_curate.duplicates.hashing import open_hasher
 from snellen_curate.duplicates.image_hashes import hash_images
 
 METHOD = (

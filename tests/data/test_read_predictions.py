@@ -18,7 +18,7 @@ from snellen.core.errors import DataError, UnknownName
 from snellen.data.predictions import read_predictions
 from snellen_curate.metadata.records import RecordFiles
 from snellen_curate.review.queue import read_ids
-from snellen_curate.translate.languages import read_glossary
+from snellen_curate.translate.terms import read_glossary
 
 ROWS = [
     {"index": "1", "prediction": "A", "answer": "B", "model": "x"},

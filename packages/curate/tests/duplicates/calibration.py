@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from drawn_scenes import CHANGES, draw_card, draw_scene
 
 from snellen.core.media import InlineSource, decode_image
-from snellen_curate.duplicates.build_index import open_hasher
 from snellen_curate.duplicates.hash_index import compare_hashes, hamming
+from snellen_curate.duplicates.hashing import open_hasher
 from snellen_curate.duplicates.image_hashes import TURNS, ImageHash
 from snellen_curate.duplicates.image_rule import UNKNOWN, ImageRule, likeness, turn_copies
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import imagehash
@@ -12,8 +14,8 @@ from PIL import Image
 
 from snellen.core.errors import UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image
-from snellen_curate.duplicates.build_index import open_hasher
 from snellen_curate.duplicates.hash_index import hamming
+from snellen_curate.duplicates.hashing import open_hasher
 from snellen_curate.duplicates.image_hashes import TURNS, ImageHash, UnreadableImage, hash_from_cell, hash_images
 from snellen_curate.duplicates.image_rule import likeness, turn_copies
 
@@ -138,6 +140,14 @@ def test_processes_give_the_same_in_the_same_order() -> None:
         alone = list(hasher(iter(sources)))
     assert [str(one) for one in parallel] == [str(one) for one in alone]
     assert isinstance(parallel[7], UnreadableImage)
+
+
+def test_a_process_imports_what_hashing_needs_alone() -> None:
+    # A process is started with a function of the file that `open_hasher` is in.
+    program = f"import sys, {open_hasher.__module__}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "numpy" in loaded
+    assert not {"pyarrow", "rapidfuzz", "filelock"} & set(loaded)
 
 
 def test_contrast_of_a_blank_image_is_zero() -> None:

@@ -317,6 +317,19 @@ def test_an_empty_folder_is_one_sentence_about_pictures(
     assert not Path("out").exists()
 
 
+def test_what_is_wrong_with_a_table_or_a_tar_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    contents = {"items.jsonl": b'{"index": 1, "question"', "a.csv": b"image,q\n\xff\xfe\x81,2\n", "a.tar": b"x" * 700}
+    sentences = ("not valid JSON", "save the file as UTF-8", "a.tar cannot be read as a tar file")
+    for (name, content), sentence in zip(contents.items(), sentences, strict=True):
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        (folder / name).write_bytes(content)
+        assert main(["curate", "pictures", str(folder), "--out", str(tmp_path / "out")]) == 2
+        error = capsys.readouterr().err
+        assert sentence in error
+        assert "holds no picture" not in error
+
+
 def test_ctrl_c_says_how_the_step_goes_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -330,3 +343,17 @@ def test_ctrl_c_says_how_the_step_goes_on(
     assert expected in capsys.readouterr().err
     monkeypatch.undo()
     assert main(words) in (0, 1)
+
+
+def test_ctrl_c_says_nothing_of_what_is_not_kept(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("snellen_curate.metadata.importers.importer.write_records", interrupt)
+    monkeypatch.setattr("snellen_curate.images.check.open_step", interrupt)
+    (tmp_path / "records").mkdir()
+    for words in (["metadata", "image-folder"], ["pictures"]):
+        assert main(["curate", *words, str(folder), "--out", str(tmp_path / "records")]) == 130
+        assert capsys.readouterr().err == "snellen: stopped\n"

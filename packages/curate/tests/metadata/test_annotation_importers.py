@@ -97,6 +97,14 @@ def test_yolo_with_images_behind_a_link(tmp_path: Path) -> None:
     assert [len(record.boxes) for record in records] == [2, 0]
 
 
+@pytest.mark.parametrize("other", ["names: [cup\n", "a: 1\n---\nb: 2\n", "names: coco.names\n", "names: [[cup]]\n"])
+def test_yolo_passes_over_other_settings_beside_its_own(other: str, tmp_path: Path) -> None:
+    folder = yolo_folder(tmp_path / "data", "names: [cup, bus]\n")
+    (folder / "args.yaml").write_text(other)
+    records, _ = imported("yolo", folder, tmp_path / "records.jsonl")
+    assert [box.label for box in records[0].boxes] == ["bus", "cup"]
+
+
 @pytest.mark.parametrize("place", [("data.yaml",), ("classes.txt",), ("labels", "classes.txt")])
 def test_yolo_finds_the_names_of_the_classes(place: tuple[str, ...], tmp_path: Path) -> None:
     folder = yolo_folder(tmp_path / "data", "nc: 2\n")
@@ -446,6 +454,7 @@ def test_images_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture
         ("yolo", "data.yaml", "nc: 3\n", "the names of the classes are nowhere"),
         ("yolo", "data.yaml", "names: [cup]\n", "line 1: '4 1 1 1' is no object"),
         ("yolo", "data.yaml", "names: [cup\n", "data.yaml is no YAML: while parsing a flow sequence"),
+        ("yolo", "data.yaml", "names: coco.names\n", "its `names:` are no list of names"),
         ("yolo", "data.yaml", "names: [[cup]]\n", "its `names:` are no list of names"),
         ("yolo", "data.yaml", "cup\n", "the names of the classes are nowhere"),
     ],
@@ -496,6 +505,29 @@ def test_folders_that_do_not_fit(
     assert main(["curate", "metadata", importer, *paths, "--out", "records"]) == 2
     assert sentence in capsys.readouterr().err
     assert not Path("records").exists()
+
+
+@pytest.mark.parametrize("importer", ["yolo", "image-folder"])
+def test_a_failed_import_leaves_the_folder_that_was_there(
+    importer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("data", "work"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "data" / "classes.txt").write_text("cup\n")
+    monkeypatch.chdir(tmp_path / "work")
+    assert main(["curate", "metadata", importer, str(tmp_path / "data"), "--out", "."]) == 2
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_failed_import_leaves_the_records_of_the_one_before(tmp_path: Path) -> None:
+    folder = yolo_folder(tmp_path / "data", "names: [cup, bus]\n")
+    out = tmp_path / "records.jsonl"
+    imported("yolo", folder, out)
+    before = out.read_bytes()
+    (tmp_path / "words.csv").write_text("Wort\nTasse\n")
+    with pytest.raises(DataError, match="none of 1 records can be used"):
+        imported("table", tmp_path / "words.csv", out)
+    assert out.read_bytes() == before
 
 
 def test_prints_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,10 @@ from importlib.resources import files
 
 import pytest
 
-from snellen_curate.translate.languages import BAR, open_language, terms_of
+from snellen_curate.translate.languages import BAR, open_language
 from snellen_curate.translate.pair import TextPair
 from snellen_curate.translate.rules import check_pair
+from snellen_curate.translate.terms import terms_of
 
 ENGLISH = open_language("en")
 WORDS = files("snellen_curate.translate") / "words"

@@ -13,10 +13,11 @@ from translation_slips import GLOSSARY, GOOD, KEEP, SLIPS, Slip, fields
 from snellen.core.errors import DataError, UsageError
 from snellen.core.output import ParsedAnswer
 from snellen.extract.yes_no import parse_yes_no
-from snellen_curate.translate.languages import known_languages, length_range, open_language, read_glossary, read_terms
+from snellen_curate.translate.languages import known_languages, length_range, open_language
 from snellen_curate.translate.numerals import number_mentions, word_values
 from snellen_curate.translate.pair import Mismatch, TextPair, bare_text, find_spans
 from snellen_curate.translate.rules import RULES, check_pair
+from snellen_curate.translate.terms import read_glossary, read_terms
 
 HERE = Path(__file__).parent
 ENGLISH, CHINESE = open_language("en"), open_language("zh")

@@ -50,7 +50,8 @@ def run_action(arguments: Namespace, *, in_recipe: bool = False) -> Status:
     try:
         finished: Finished = module.main(options)
     except KeyboardInterrupt:
-        if out and not in_recipe:
+        # What goes on where it was has begun a data set folder.
+        if out and not in_recipe and _has_step(Path(out).expanduser()):
             print_line(f"what was finished is kept in {out}; continue with: {options.command_line}", error=True)
         raise
     document = finished.document
@@ -73,14 +74,21 @@ def _with_records(document: Document) -> Document:
     return document._replace(records=Table("", [Column("sentence")], rows))
 
 
+def _has_step(folder: Path) -> bool:
+    """Whether a step of curation has begun to write a folder."""
+    from snellen.data_sets.step import STEP_FILE
+
+    return (folder / STEP_FILE).is_file()
+
+
 def _outside_note(out: str | None) -> Line | None:
     """What to know of images that paths or links of the data led to elsewhere."""
-    from snellen.data_sets.step import STEP_FILE, read_step
+    from snellen.data_sets.step import read_step
     from snellen.report.format import plural
     from snellen_curate.commands._action import sentence
 
     folder = Path(out or "/")
-    outside = read_step(folder).outside if (folder / STEP_FILE).is_file() else ()
+    outside = read_step(folder).outside if _has_step(folder) else ()
     if not outside:
         return None
     more = f" and {plural(len(outside) - 1, 'more folder')}" if len(outside) > 1 else ""

@@ -50,6 +50,8 @@ class Options(ActionOptions):
 
 def main(options: Options) -> Finished:
     """Check the images, and print what people are to look at."""
+    from snellen.data.detect import detect
+    from snellen_curate.image_files import find_files
     from snellen_curate.images.check import ImageOptions, check_images
     from snellen_curate.open_data import open_items
     from snellen_curate.questions.sources import ImageFolder
@@ -62,7 +64,8 @@ def main(options: Options) -> Finished:
         opened = open_items(options.data, options.columns)
     except (UnknownName, DataError):
         path, other = Path(options.data).expanduser(), "name the folder that the pictures lie in"
-        if path.is_dir():
+        # What is wrong with a table or a tar is in the error itself.
+        if path.is_dir() and detect(path) is None and not any(find_files(path, (".tar",))):
             raise UsageError(f"{options.data} holds no picture, and no table that names some; {other}") from None
         if path.exists():
             raise

@@ -126,7 +126,8 @@ def _translate(options: Options, plan: TranslationPlan) -> TranslationSummary:
 
 
 def _plan(options: Options) -> TranslationPlan:
-    from snellen_curate.translate.languages import open_language, read_glossary, read_terms
+    from snellen_curate.translate.languages import open_language
+    from snellen_curate.translate.terms import read_glossary, read_terms
     from snellen_curate.translate.translating import TranslationPlan, parse_fields
 
     source, _, target = options.language.rpartition(":")

@@ -1,17 +1,8 @@
-"""Build an index of image hashes: shard by shard, so that a killed build goes on where it was, and in
-several processes, as decoding takes most of the time."""
+"""Build an index of image hashes: shard by shard, so that a killed build goes on where it was."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +10,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.core.media import Source
 from snellen.data_sets.step import lock_folder
 from snellen_curate.duplicates.hash_index import (
     HAS_COPY,
@@ -37,66 +27,11 @@ from snellen_curate.duplicates.hash_index import (
     shard_path,
     write_shard,
 )
-from snellen_curate.duplicates.image_hashes import TURNS, ImageHash, UnreadableImage, hash_images
+from snellen_curate.duplicates.hashing import HashSources, open_hasher
+from snellen_curate.duplicates.image_hashes import TURNS, UnreadableImage
 from snellen_curate.duplicates.image_rule import THUMB_SHAPE
 from snellen_curate.duplicates.listing import ListEntry, Listing
 from snellen_curate.duplicates.texts import band_keys, shingles, tokens
-
-HashResult = ImageHash | UnreadableImage
-HashSources = Callable[[Iterable[Source]], Iterator[HashResult]]
-"""Hashes images, in order; a broken image says why."""
-
-_CHUNK = 32
-"""Images that a process is handed at once."""
-_MIN_PARALLEL = 200
-"""Images below which starting processes takes longer than it saves."""
-
-
-@contextmanager
-def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
-    """What hashes a shard of images in this many processes (default: as many as there are cores),
-    which start with the first long shard.
-
-    It raises UsageError if a process was killed, e.g. for want of memory.
-    """
-    count = processes or os.cpu_count() or 1
-    pool: ProcessPoolExecutor | None = None
-
-    def hash_sources(sources: Iterable[Source]) -> Iterator[HashResult]:
-        nonlocal pool
-        every = list(sources)
-        chunks = [every[start : start + _CHUNK] for start in range(0, len(every), _CHUNK)]
-        if count < 2 or len(every) < _MIN_PARALLEL:
-            yield from chain.from_iterable(map(hash_images, chunks))
-            return
-        if pool is None:
-            pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start_worker)
-            opened.callback(pool.shutdown, cancel_futures=True)
-        try:
-            yield from chain.from_iterable(pool.map(hash_images, chunks))
-        except BrokenProcessPool as error:
-            raise UsageError(
-                "a process that hashed pictures was killed, e.g. for want of memory; what is "
-                "finished is kept: give the same command again, with fewer --limits processes"
-            ) from error
-
-    with ExitStack() as opened:
-        yield hash_sources
-
-
-def _start_worker() -> None:
-    # Ctrl-C is for the process that waits for the workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-
-
-def _exit_with_parent() -> None:
-    """End this process when the one that started it is gone, by `kill -9` too."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
 
 SHARD_SIZE = 10_000
 MIN_CONTRAST = 2.0

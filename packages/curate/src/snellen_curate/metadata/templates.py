@@ -1,5 +1,5 @@
 """Question templates: a TOML file that says, per subtask, what is asked of which records and where
-the wrong options come from.
+the wrong options come from. Its questions take English nouns, with their plurals and articles.
 
     version = 1
 

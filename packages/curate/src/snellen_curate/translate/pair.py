@@ -16,7 +16,8 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from snellen_curate.translate.languages import Language, TermGroup, terms_of
+from snellen_curate.translate.languages import Language
+from snellen_curate.translate.terms import TermGroup, terms_of
 
 
 class Spans(NamedTuple):

@@ -7,7 +7,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -204,40 +204,55 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     """
     if any(Path(path).absolute() == request.out.absolute() for path in request.paths):
         raise UsageError(f"{request.out} is what is read; choose another file to write")
+    folder = request.out.absolute().parent
+    with _removed_if_empty(folder):
+        return _import_into(folder, name, request)
+
+
+def _import_into(folder: Path, name: str, request: ImportRequest) -> ImportCounts:
+    """Import a data set; `folder` is that of `request.out`."""
     imported = find_importer(name)(request)
     facts = SourceFacts(request.license or imported.license, request.url)
     header = MetadataHeader(sources={request.name: facts}, spaces=imported.spaces)
     counts = ImportCounts(str(request.out), name, request.name, 0, 0)
-    folder = request.out.absolute().parent
     kept = _KeptImages(request.kept, folder) if request.kept else None
     records = (_fill(record, request) for record in imported.records)
     chosen = records if kept is None else filter(None, map(kept.find_images, records))
-    try:
-        counts.records = write_records(request.out, header, _count(chosen, counts, header, folder))
-    except UsageError:
-        _remove_empty(folder)
-        raise
+    counted = _count(chosen, counts, header, folder)
+    write_records(request.out, header, _refuse_unusable(counted, counts, kept, request))
     counts.left_out = dict(imported.left_out)
     if kept is not None and kept.left_out:
         counts.left_out[f"pictures that are not in {request.kept}"] = kept.left_out
-    if not counts.records:
-        request.out.unlink()
-        _remove_empty(folder)
-        if kept is not None and kept.left_out:
-            kept.refuse_none()
-        raise DataError(f"{', '.join(request.paths)}: no pictures were found by importer {name}")
-    if counts.with_problems == counts.records:
-        request.out.unlink()
-        _remove_empty(folder)
-        record, reason = next(iter(counts.problems.items()))
-        raise DataError(f"{', '.join(request.paths)}: none of {counts.records} records can be used; {record}: {reason}")
     return counts
 
 
-def _remove_empty(folder: Path) -> None:
-    """Remove a folder in which nothing is."""
-    with suppress(OSError):
-        folder.rmdir()
+def _refuse_unusable(
+    records: Iterable[MetadataRecord], counts: ImportCounts, kept: _KeptImages | None, request: ImportRequest
+) -> Iterator[MetadataRecord]:
+    """The records, before whose end an error keeps a file without usable ones from being written.
+    Raises DataError."""
+    yield from records
+    paths = ", ".join(request.paths)
+    if not counts.records:
+        if kept is not None and kept.left_out:
+            kept.refuse_none()
+        raise DataError(f"{paths}: no pictures were found by importer {counts.importer}")
+    if counts.with_problems == counts.records:
+        record, reason = next(iter(counts.problems.items()))
+        raise DataError(f"{paths}: none of {counts.records} records can be used; {record}: {reason}")
+
+
+@contextmanager
+def _removed_if_empty(folder: Path) -> Iterator[None]:
+    """After an error, remove a folder that was made meanwhile and in which nothing is."""
+    was_there = folder.exists()
+    try:
+        yield
+    except UsageError:
+        if not was_there:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _count(
@@ -245,6 +260,7 @@ def _count(
 ) -> Iterator[MetadataRecord]:
     """The records, counting what they lack; their paths are relative to `folder`."""
     for record in records:
+        counts.records += 1
         counts.without_licence += not header.license_of(record)
         missing = [image for image in record.images if not Path(folder, image).is_file()]
         counts.missing_images += len(missing)

@@ -48,24 +48,38 @@ def _class_names(path: Path) -> tuple[dict[int, str], bool]:
             for file in (*sorted(folder.glob("*.y*ml")), *(folder / name for name in _NAME_FILES))
         ]
     )
+    problem: DataError | None = None
     for file in filter(Path.is_file, files):
-        text, settings = file.read_text("utf-8", "replace"), {}
-        if file.name in _NAME_FILES:
-            listed: Any = text.split("\n")
-        else:
-            settings = _read_yaml(file, text)
-            listed = settings.get("names") or ()
-        pairs = listed.items() if isinstance(listed, dict) else enumerate(listed)
         try:
-            names = {int(number): name.strip() for number, name in pairs if name.strip()}
-        except (ValueError, AttributeError):
-            raise DataError(f"{file}: its `names:` are no list of names, nor numbers with names") from None
+            names, has_keypoints = _names_in(file)
+        except DataError as error:
+            # Such as the settings of another tool, beside those of the data set.
+            problem = problem or error
+            continue
         if names:
-            return names, "kpt_shape" in settings
-    raise DataError(
+            return names, has_keypoints
+    raise problem or DataError(
         f"{path}: the names of the classes are nowhere; expected `names:` in a YAML file, or a "
         f"name a line in {', '.join(_NAME_FILES[:2])}"
     )
+
+
+def _names_in(file: Path) -> tuple[dict[int, str], bool]:
+    """The names of the classes that a file has, and whether it says that objects have keypoints.
+    Raises DataError."""
+    text, settings = file.read_text("utf-8", "replace"), {}
+    if file.name in _NAME_FILES:
+        listed: Any = text.split("\n")
+    else:
+        settings = _read_yaml(file, text)
+        listed = settings.get("names") or []
+    try:
+        # A text is the name of a file, as Darknet writes it.
+        pairs = enumerate(listed) if isinstance(listed, list) else listed.items()
+        names = {int(number): name.strip() for number, name in pairs if name.strip()}
+    except (ValueError, AttributeError):
+        raise DataError(f"{file}: its `names:` are no list of names, nor numbers with names") from None
+    return names, "kpt_shape" in settings
 
 
 def _read_yaml(file: Path, text: str) -> dict[str, Any]:

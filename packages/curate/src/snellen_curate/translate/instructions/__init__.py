@@ -24,8 +24,9 @@ from msgspec import Struct
 
 from snellen.core.request import Message, Text, user
 from snellen.core.sample import Sample
-from snellen_curate.translate.languages import Language, has_term
+from snellen_curate.translate.languages import Language
 from snellen_curate.translate.pair import bare_text
+from snellen_curate.translate.terms import has_term
 
 QUESTION, HINT, ANSWER = "question", "hint", "answer"
 FIELDS = (QUESTION, HINT, "options", ANSWER)

@@ -10,9 +10,10 @@ from itertools import combinations
 
 from snellen.core.output import ParsedAnswer
 from snellen.extract.yes_no import parse_yes_no
-from snellen_curate.translate.languages import Language, TermGroup, fold_letters, has_term
+from snellen_curate.translate.languages import Language, fold_letters
 from snellen_curate.translate.numerals import number_mentions
 from snellen_curate.translate.pair import Fault, FieldFault, FieldPair, Level, Spans, TextPair, bare_text
+from snellen_curate.translate.terms import TermGroup, has_term
 
 _WORD = re.compile(r"\w+")
 _SHORT_TEXT = 400

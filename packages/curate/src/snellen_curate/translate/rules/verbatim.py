@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from snellen_curate.translate import numerals
-from snellen_curate.translate.languages import has_term, known_languages, terms_of
+from snellen_curate.translate.languages import known_languages
 from snellen_curate.translate.pair import BLANK, Fault, FieldPair, Level
+from snellen_curate.translate.terms import has_term, terms_of
 
 _LETTER = re.compile(r"(?<![\w'’.&/-])([A-Z])(?![\w'’&-]|\.\s?[A-Za-z])")
 _LABEL_NOUN = re.compile(
