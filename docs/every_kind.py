@@ -48,8 +48,11 @@ NOTE = "<!-- From docs/data/every_kind.json, which docs/every_kind.py counts. --
 _VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id", "video_name", "video_idx", "videoid", "scene_id", "video_paths")
 _FEW_FRAMES = (
     *("activitynet-captions", "charades-sta", "lsdbench", "minerva", "perceptioncomp", "timelens-bench", "timescope"),
-    *("mvu-eval", "video-mme-v2", "video-tt", "vsi-super-recall"),
+    *("mmsi-video-bench", "mvu-eval", "v2p-bench", "video-mme-v2", "video-tt", "vcr-bench", "vsi-super-count"),
+    "vsi-super-recall",
 )
+_PICTURE_NAMES = ("frame_path", "ref_images")
+"""Columns of pictures that stand beside a video."""
 _OPTIONS = dict.fromkeys(_FEW_FRAMES, "frames=8")
 """Where a benchmark's own number of frames is more than the bundled model takes."""
 _SECONDS, _FPS, _SIDE, _SQUARE = 10, 4, 64, 16
@@ -99,8 +102,7 @@ def _layouts(folder: Path) -> Iterator[Member]:
         shutil.copyfile(path, file)
         names = (*_VIDEO_NAMES, "id") if name == "videommmu" else _VIDEO_NAMES
         _draw_videos(file, folder / "video", names)
-        if path.suffix == ".json":
-            _draw_pages(file)
+        _draw_pictures(file, ("image_path", *_PICTURE_NAMES) if path.suffix == ".json" else _PICTURE_NAMES)
         told = ",".join(filter(None, (f"file={file}", options, _OPTIONS.get(name, ""))))
         yield Member(f"{name} {options}".strip(), f"{name}:{told}")
 
@@ -117,8 +119,7 @@ def _seed_h(folder: Path) -> Iterator[Member]:
 
 def _draw_videos(file: Path, folder: Path, names: Sequence[str]) -> None:
     for row in open_table(str(file)):
-        cell = next((row.cells[one] for one in names if row.cells.get(one)), "")
-        named = json.loads(cell) if cell.startswith("[") else [cell] if cell else []
+        named = _names(next((row.cells[one] for one in names if row.cells.get(one)), ""))
         # Benchmarks look for the name alone, or for the name within its folder.
         for name in dict.fromkeys([*(Path(one).name for one in named), *named]):
             path = folder / (name if name.endswith(".mp4") else f"{name}.mp4")
@@ -126,14 +127,22 @@ def _draw_videos(file: Path, folder: Path, names: Sequence[str]) -> None:
             _draw_video(path)
 
 
-def _draw_pages(file: Path) -> None:
-    """A blank picture for each page whose picture is named and not among the files."""
+def _names(cell: str) -> list[str]:
+    """The files that a cell names: one, or a list of names or of objects with a `path`."""
+    named = json.loads(cell) if cell.startswith("[") else [cell] if cell else []
+    return [one["path"] if isinstance(one, dict) else one for one in named]
+
+
+def _draw_pictures(file: Path, columns: Sequence[str]) -> None:
+    """A blank picture for each that is named in these columns and not among the files."""
     from PIL import Image
 
     for row in open_table(str(file)):
-        picture = file.parent / row.cells.get("image_path", "")
-        if not picture.exists():
-            Image.new("RGB", (_SIDE, _SIDE), "white").save(picture)
+        for name in (name for column in columns for name in _names(row.cells.get(column, ""))):
+            picture = file.parent / name
+            if not picture.exists():
+                picture.parent.mkdir(parents=True, exist_ok=True)
+                Image.new("RGB", (_SIDE, _SIDE), "white").save(picture)
 
 
 def _draw_video(path: Path) -> None:
