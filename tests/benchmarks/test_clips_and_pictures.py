@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 from made_videos import number_of, write_video
@@ -74,6 +75,16 @@ def test_frames_of_the_parts_and_pictures_stand_where_the_question_names_them(
     places = [position for position, part in enumerate(parts) if isinstance(part, int)]
     expected = [place + 2 * sum(one in ("a", "c") for one in order[:place]) for place in map(order.index, ("a", "c"))]
     assert [places[0], places[3]] == expected
+
+
+def test_pictures_stand_where_options_and_hint_name_them(media: Path) -> None:
+    Image.new("RGB", (5, 5), "red").save(media / "d.png")
+    path = mmsi(media, user_prompt="<video>Which?", ref_images=["b.png", "d.png"])
+    benchmark = open_benchmark("mmsi-video-bench", Variant(data=str(path), options={"frames": "3"}))
+    [sample] = benchmark.samples(benchmark.open())
+    named = benchmark.prepare(structs.replace(sample, hint="Like <image>.", options={"A": "<image>", "B": "none"}))
+    # Two clips of three frames come first.
+    assert (named.hint, named.options) == ("Like <image 7>.", {"A": "<image 8>", "B": "none"})
 
 
 def test_a_marked_frame_comes_behind_those_of_its_video(media: Path) -> None:

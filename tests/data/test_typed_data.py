@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -148,3 +149,28 @@ def test_opening_a_tsv_loads_no_heavy_library(write, settings) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ({"start": "2.5", "end": "4"}, (2.5, 4.0)),
+        ({"start": 1, "end": None}, (1.0, None)),
+        ({"start": True, "end": "soon"}, (None, None)),
+        ({"start": "nan", "end": 10**400}, (None, None)),
+    ],
+)
+def test_a_part_of_a_video_is_in_numbers_or_texts_of_seconds(write, settings, said, shown) -> None:
+    clip = {"path": "a.mp4", **said}
+    for video in (clip, {"path": clip}):
+        path = write("q.jsonl", json.dumps({"id": 1, "question": "?", "images": [video]}) + "\n")
+        [(_, [found])] = open_table(path, settings=settings).stored_media()
+        assert (found.start, found.end) == shown, video
+
+
+def test_the_part_of_a_video_in_its_own_column_is_that_of_the_row(write, settings) -> None:
+    row = {"id": 1, "question": "?", "video": {"path": "a.mp4", "start": 1, "end": "2.5"}}
+    path = write("q.jsonl", json.dumps(row) + "\n" + json.dumps({**row, "id": 2, "start": 0.5}) + "\n")
+    first, second = open_table(path, settings=settings)
+    assert (first.cells["start"], first.cells["end"]) == ("1.0", "2.5")
+    assert (second.cells["start"], second.cells["end"]) == ("0.5", "2.5")

@@ -36,3 +36,14 @@ def test_threshold_set_by_the_user_is_kept(own: int) -> None:
     with infrequent_gc():
         assert gc.get_threshold()[0] == own
     assert gc.get_threshold()[0] == own
+
+
+def test_two_threads_that_overlap_restore_the_threshold() -> None:
+    gc.set_threshold(700, 10, 10)
+    first, second = infrequent_gc(), infrequent_gc()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold()[0] > 700
+    second.__exit__(None, None, None)
+    assert gc.get_threshold()[0] == 700

@@ -62,7 +62,7 @@ from snellen.scoring import (
     typed_answer,
     vqa_accuracy,
 )
-from snellen.scoring.captions import bleu, cider, tokenise
+from snellen.scoring.captions import bleu, cider, rouge_l, tokenise
 
 Read = Callable[[str], object]
 
@@ -244,7 +244,7 @@ def _captioned(reply: str) -> object:
     return (
         words,
         bleu.bleu_counts(words, _REFERENCES).scores(),
-        bleu.rouge_l(words, _REFERENCES),
+        rouge_l.rouge_l(words, _REFERENCES),
         cider.cider(words, _REFERENCES, _KNOWN),
     )
 

@@ -1,7 +1,7 @@
 import xml.etree.ElementTree as ET
 
 from snellen.core.summary import Interval, Metric
-from snellen.report.page.layout import bar
+from snellen.report.page.charts import bar
 from snellen.report.ticks import metric_scale
 
 SVG = "{http://www.w3.org/2000/svg}"

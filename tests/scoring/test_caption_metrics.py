@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.scoring.captions.bleu import BleuCounts, bleu_counts, rouge_l
+from snellen.scoring.captions.bleu import BleuCounts, bleu_counts
 from snellen.scoring.captions.cider import DocumentFrequencies, cider, document_frequencies
+from snellen.scoring.captions.rouge_l import rouge_l
 from snellen.scoring.captions.tokenise import caption_words
 
 Golden = Callable[[str], Path]

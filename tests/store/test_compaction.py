@@ -21,7 +21,7 @@ from snellen.cli.main import main
 from snellen.core.errors import StorageError, UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Generated
-from snellen.store import responses
+from snellen.store import checkpoints, responses
 from snellen.store.compaction import compact
 from snellen.store.in_flight import InFlightRequests
 from snellen.store.merging import merge_stores
@@ -168,7 +168,7 @@ def test_a_reader_of_the_store_does_not_hold_its_writers(
     path: Path, monkeypatch: pytest.MonkeyPatch, is_behind: bool
 ) -> None:
     """A log that is read cannot be started anew; waiting for that would hold all who write."""
-    monkeypatch.setattr(responses, "_RESTART_PAGES", 10)
+    monkeypatch.setattr(checkpoints, "_RESTART_PAGES", 10)
     with closing(connect(path)) as compacting, closing(sqlite3.connect(path)) as reader:
         parts: list[Callable[[], object]] = [
             lambda: fill(path, 500, COUNT),
@@ -177,7 +177,7 @@ def test_a_reader_of_the_store_does_not_hold_its_writers(
         for part in reversed(parts) if is_behind else parts:
             part()
         started = time.monotonic()
-        responses.checkpoint(compacting)
+        checkpoints.checkpoint(compacting)
         assert time.monotonic() - started < 5
         assert compacting.execute("PRAGMA busy_timeout").fetchone() == (round(1000 * responses.WAIT),)
         reader.rollback()

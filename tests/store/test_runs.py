@@ -49,6 +49,16 @@ def test_a_torn_last_line_is_one_owed_sample(tmp_path: Path, cut: int) -> None:
     assert list(read_records(samples)) == RECORDS
 
 
+def test_a_line_that_is_completed_while_it_is_read_is_left_to_the_next_reading(tmp_path: Path) -> None:
+    samples = written(tmp_path)
+    whole = samples.read_bytes()
+    samples.write_bytes(whole[:-30])
+    records = read_records(samples)
+    assert next(records).id == "0"
+    samples.write_bytes(whole)
+    assert [record.id for record in records] == ["1"]
+
+
 def test_a_spoiled_line_in_the_middle_is_named(tmp_path: Path) -> None:
     samples = written(tmp_path)
     lines = samples.read_bytes().splitlines(keepends=True)

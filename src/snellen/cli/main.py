@@ -37,7 +37,7 @@ _OUT_OF_MEMORY = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code (`snellen.cli.output`)."""
+    """Run a command and return its exit code (`snellen.core.errors`)."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(argv)

@@ -1,4 +1,5 @@
-"""Every error Snellen raises on purpose, as one tree named by boundary.
+"""Every error Snellen raises on purpose, as one tree named by boundary, and the exit
+codes of commands.
 
 SnellenError
 ├── UsageError            the user's mistake: exit code 2, one clear sentence

@@ -11,7 +11,7 @@ excludes 0.
   errors for linear regression with multi-stage samples", Survey Methodology 28 (2002); G. W. Imbens
   and M. Kolesar, Review of Economics and Statistics 98 (2016)), under the working model, of
   independent samples or of clusters that err as one, that has the fewer of them.
-- Few clusters: p is at least that of flipping the signs of clusters (`stats.score_test`), in all
+- Few clusters: p is at least that of flipping the signs of clusters (`stats.sign_flips`), in all
   ways up to `MAX_FLIPPED_CLUSTERS` clusters; with more, at least 2^(1 - k), the smallest p that
   flipping the signs of the k clusters with a difference can give.
 - Fewer than `MIN_CLUSTERS` clusters: neither a p-value nor an interval.
@@ -33,7 +33,8 @@ from typing import NamedTuple
 from snellen.core.arrays import Bools, Floats, Ints, np
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, MIN_CLUSTERS
-from snellen.stats.score_test import normal_tails, score_statistic, sign_flip_test, tango_interval
+from snellen.stats.score_test import normal_tails, score_statistic, tango_interval
+from snellen.stats.sign_flips import sign_flip_test
 from snellen.stats.student_t import two_sided_quantile, two_sided_tail
 
 DEFAULT_POWER = 0.8

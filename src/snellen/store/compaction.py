@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import StorageError, UsageError
+from snellen.store.checkpoints import checkpoint
 from snellen.store.in_flight import count_live_runs
-from snellen.store.responses import check_is_file, checkpoint, connect
+from snellen.store.responses import check_is_file, connect
 
 _STEP_SECONDS = 0.01
 """Seconds for which a step may hold the store; the number of rows or pages of the next one follows from it."""

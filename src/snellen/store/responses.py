@@ -13,14 +13,13 @@ import errno
 import hashlib
 import os
 import sqlite3
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -28,6 +27,9 @@ from msgspec import structs
 from snellen.core.errors import StorageError, UsageError, storage_errors
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Failure, Output
+
+if TYPE_CHECKING:
+    from snellen.store.checkpoints import Checkpointer
 
 STORE_FILE = "store.sqlite"
 """Name of the store in the folder of the runs that share it."""
@@ -374,6 +376,7 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
             self._commits = 0
             if self._checkpointer is None:
                 # A short run does without.
+                from snellen.store.checkpoints import Checkpointer
 
                 self._checkpointer = Checkpointer(self.path)
             self._checkpointer.request()
@@ -508,52 +511,3 @@ def _damaged_error(path: Path | None, error: Exception) -> StorageError:
         f"with `snellen doctor {path} --repair`, or move it away or choose another file with "
         "--store: finished samples are kept in the run folders, only the others are asked again"
     )
-
-
-_RESTART_PAGES = 6_000
-"""Pages of the log at which writers are held for the moment in which its last pages are copied, so that it starts anew:
-under steady writing it would never end else."""
-_RESTART_WAIT = 20
-"""Milliseconds for which writers are held at most, if a reader has opened the log meanwhile."""
-
-
-class Checkpointer:
-    """Copies the log of a store back into its file from a thread of its own; `request` it every few hundred commits.
-
-    SQLite would do that within the commit that fills the log, which then waits for thousands of writes all over a
-    large file, and the event loop with it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._wanted = threading.Event()
-        self._ends = False
-        self._thread = threading.Thread(target=self._work, name="snellen-checkpoints", daemon=True)
-        self._thread.start()
-
-    def request(self) -> None:
-        self._wanted.set()
-
-    def close(self) -> None:
-        self._ends = True
-        self._wanted.set()
-        self._thread.join()
-
-    def _work(self) -> None:
-        # What fails here is done by a later request, or by a commit in the end.
-        with suppress(sqlite3.Error), closing(sqlite3.connect(self._path, timeout=0.5)) as connection:
-            while self._wanted.wait() and not self._ends:
-                self._wanted.clear()
-                with suppress(sqlite3.OperationalError):
-                    checkpoint(connection)
-
-
-def checkpoint(connection: sqlite3.Connection) -> None:
-    """Copy the log back, beside readers and writers; a long log that no reader holds is then started anew. Raises
-    sqlite3.Error."""
-    _, pages, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    if pages > _RESTART_PAGES and copied == pages:
-        (wait,) = connection.execute("PRAGMA busy_timeout").fetchone()
-        # No write begins while this waits for a reader.
-        connection.execute(f"PRAGMA busy_timeout = {_RESTART_WAIT}")
-        connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
-        connection.execute(f"PRAGMA busy_timeout = {wait}")

@@ -431,7 +431,8 @@ def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[
     read = 0
     with file:
         while lines := file.readlines(_BLOCK):
-            if not lines[-1].endswith(b"\n"):
+            # The second half of a torn line is no record: its writer may complete it meanwhile.
+            if is_torn := not lines[-1].endswith(b"\n"):
                 lines.pop()
             try:
                 yield [decoder.decode(line) for line in lines]
@@ -441,6 +442,8 @@ def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[
                     f"line {number} of {path} is no sample record ({error}); remove that line "
                     "and start again: its answers are still in the store"
                 ) from error
+            if is_torn:
+                return
             read += len(lines)
 
 

@@ -52,7 +52,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
 _NO_CLIPS = "the model takes no frames as one video (local models that do need torchvision for them)"
 _VIDEO_TAG = re.compile(r"<video ?\d*>")
-_PICTURE_TAG = "<image>"
+_PICTURE_TAG = re.compile("<image>")
 
 
 VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
@@ -194,12 +194,11 @@ def _replace_videos(sample: Sample, video: VideoOptions) -> Sample:
     media: list[MediaRef] = []
     lines: list[str] = []
     image_tags: list[str] = []
-    question = sample.question
+    pictures: list[int] = []
     for ref in sample.media:
         if ref.kind != "video":
             media.append(ref)
-            # Tags without a number would count the frames.
-            question = question.replace(_PICTURE_TAG, f"<image {len(media)}>", 1)
+            pictures.append(len(media))
             continue
         frames = _frames(ref, video)
         first = len(media) + 1
@@ -212,7 +211,8 @@ def _replace_videos(sample: Sample, video: VideoOptions) -> Sample:
         lines += _time_lines(frames, names) if video.show_times else []
         lines += _subtitle_lines(ref, frames, video)
     timed = video.show_times and any("<image" in line for line in lines)
-    question = _put_image_tags(question, image_tags, tags_in_hint=timed)
+    sample = _number_picture_tags(sample, pictures)
+    question = _put_image_tags(sample.question, image_tags, tags_in_hint=timed)
     hint = "\n".join(part for part in ("\n".join(lines), sample.hint) if part)
     return structs.replace(sample, media=tuple(media), question=question, hint=hint)
 
@@ -255,6 +255,19 @@ def _cue_line(cue: Cue, video: VideoOptions) -> str:
     if not video.show_subtitle_times:
         return cue.text
     return f"[{round(cue.start, 3)}, {round(cue.end, 3)}] {cue.text}"
+
+
+def _number_picture_tags(sample: Sample, pictures: Iterable[int]) -> Sample:
+    """Number the tags of pictures in the order of a prompt: without numbers they would count the frames."""
+    remaining = iter(pictures)
+
+    def number(text: str) -> str:
+        return _PICTURE_TAG.sub(lambda tag: f"<image {picture}>" if (picture := next(remaining, 0)) else tag[0], text)
+
+    hint, question = number(sample.hint), number(sample.question)
+    return structs.replace(
+        sample, hint=hint, question=question, options={label: number(text) for label, text in sample.options.items()}
+    )
 
 
 def _put_image_tags(question: str, image_tags: Sequence[str], *, tags_in_hint: bool) -> str:

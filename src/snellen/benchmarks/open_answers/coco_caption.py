@@ -38,10 +38,11 @@ from snellen.core.summary import HeadlineSums, Metric, Summary, SummaryContext
 from snellen.data.columns import gold_answers
 from snellen.extract.open_text import parse_whole
 from snellen.scoring.accuracy import cluster_samples, counted_score
-from snellen.scoring.captions.bleu import MAX_ORDER, BleuCounts, bleu_counts, rouge_l
+from snellen.scoring.captions.bleu import MAX_ORDER, BleuCounts, bleu_counts
 from snellen.scoring.captions.cider import cider, document_frequencies
 from snellen.scoring.captions.meteor import MeteorCounts
 from snellen.scoring.captions.meteor_program import CaptionWithReferences, caption_counts
+from snellen.scoring.captions.rouge_l import rouge_l
 from snellen.scoring.captions.tokenise import caption_words
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.settings import Settings

@@ -28,7 +28,8 @@ from snellen.store.export.every_eval_ever import RELATIONSHIPS, Evaluator, every
 from snellen.store.export.hub_results import ResultTarget, hub_results_yaml
 from snellen.store.export.inspect_log import inspect_archive, inspect_json
 from snellen.store.export.lmms_eval import lmms_eval_files
-from snellen.store.export.mmt_submission import mmt_sheet, seed_results
+from snellen.store.export.mmt_submission import mmt_sheet
+from snellen.store.export.seedbench_results import seed_results
 from snellen.store.export.vlmevalkit import as_tsv, as_xlsx, mmbench_sheet, vlmevalkit_sheet
 from snellen.store.runs import RunFolder, require_single
 

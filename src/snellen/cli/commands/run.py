@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass
 from functools import partial
@@ -22,16 +21,13 @@ from snellen.cli.output import (
     print_line,
 )
 from snellen.core.errors import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.core.output import Failure
-from snellen.core.record import every_pass
-from snellen.core.terminal_text import escape_controls
-from snellen.store.runs import FAILURES_FILE, RunFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.api.results import Results
     from snellen.core.run import Report
+    from snellen.store.runs import RunFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +132,8 @@ def _print_results(results: Results, command: str, form: str) -> int:
     if any(run.info.status == "incomplete" for run in failed):
         print_line(f"to ask what failed again: {command}", error=True)
     if failed:
+        from snellen.report.tracebacks import print_traceback
+
         print_traceback(failed, Terminal(stderr=True))
     return COMPLETE if all(run.info.status == "complete" for run in runs) else INCOMPLETE
 
@@ -157,28 +155,3 @@ def _print_paths(runs: Sequence[RunFolder], *, error: bool) -> None:
 
             if (submission := write_submission(run)) is not None:
                 print_line(f"the answers are withheld, so there is no score; to submit: {submission}", error=error)
-
-
-def print_traceback(runs: Sequence[RunFolder], console: Console) -> None:
-    """Print the most frequent traceback among the failures of the runs, and where all of them are
-    stored; nothing if no model raised one."""
-    from rich.text import Text
-
-    tracebacks = Counter(failure.traceback for run in runs for failure in _errors_in_code(run))
-    if not tracebacks:
-        return
-    (text, times), *others = tracebacks.most_common()
-    files = [run.path / FAILURES_FILE for run in runs if any(_errors_in_code(run))]
-    kinds = f"the most frequent of {len(others) + 1}, " if others else ""
-    console.print()
-    console.print(Text(escape_controls(text), style="dim"), soft_wrap=True)
-    console.print(Text(f"{kinds}raised {times} time{'s' if times > 1 else ''}; each is in {files[0]}"), soft_wrap=True)
-
-
-def _errors_in_code(run: RunFolder) -> Iterator[Failure]:
-    """Failures with a traceback, one for each sample."""
-    for record in run.failures():
-        outputs = (each_pass.output for each_pass in every_pass(record))
-        failure = next((each for each in outputs if isinstance(each, Failure)), None)
-        if failure is not None and failure.traceback:
-            yield failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -102,6 +103,15 @@ def parse_name(cell: bytes) -> NamedImage | NamedVideo | BrokenCell | None:
     if len(text) > MAX_REFERENCE_LENGTH:
         return NamedImage(text) if is_file_name(text) else None
     return None if _is_base64_image(cell) else NamedImage(text)
+
+
+def parse_seconds(value: object) -> float | None:
+    """A number of seconds, or the text of one; None if the value is neither, or not finite."""
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def _is_base64_image(text: bytes) -> bool:

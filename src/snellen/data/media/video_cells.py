@@ -11,7 +11,7 @@ from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.columns import VIDEO_COLUMNS
-from snellen.data.media.image_cells import NamedVideo
+from snellen.data.media.image_cells import NamedVideo, parse_seconds
 from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, is_folder
 from snellen.data.media.sources import broken_medium
 
@@ -71,8 +71,8 @@ def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
     candidates += [f"v_{name}" for name in names if _YOUTUBE_NAME.fullmatch(name)]
     return NamedVideo(
         tuple(candidates),
-        _seconds(cells.get("start")),
-        _seconds(cells.get("end")),
+        parse_seconds(cells.get("start")),
+        parse_seconds(cells.get("end")),
         cells.get("subtitle_path", "").strip(),
     )
 
@@ -162,10 +162,3 @@ def natural_order(path: Path) -> list[tuple[bool, int, str]]:
     """Sort key for file names: frame 10 after frame 9."""
     pieces = re.findall(r"\d+|\D+", path.name)
     return [(piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece) for piece in pieces]
-
-
-def _seconds(cell: str | None) -> float | None:
-    try:
-        return float(cell) if cell else None
-    except ValueError:
-        return None

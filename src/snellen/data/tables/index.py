@@ -24,7 +24,7 @@ from snellen.core.errors import DataError, StorageError
 from snellen.data.columns import OPTION_LISTS, id_of, id_text
 from snellen.data.media.image_cells import BrokenCell, NamedImage, StoredMedium, broken_cell, is_file_name
 
-SCHEMA = 7
+SCHEMA = 8
 """Raise it whenever the content of an index, or the way cells are read, changes."""
 
 _CREATE_TABLES = """

@@ -29,6 +29,7 @@ from snellen.data.media.image_cells import (
     broken_cell,
     parse_list_item,
     parse_name,
+    parse_seconds,
 )
 from snellen.data.media.sources import CellLocation, JsonLocation, SliceLocation, decode_base64, strip_data_url
 from snellen.data.tables.cells import finish_row, flat_cells
@@ -42,6 +43,7 @@ ImageLocator = Callable[[Keys, bytes], StoredMedium]
 """Returns the location in the data file of the image with these bytes."""
 
 _MAX_NAME_LENGTH = 1024
+_CLIP_KEYS = {"path", "start", "end"}
 
 
 def typed_rows(
@@ -101,6 +103,9 @@ def typed_row(
         items: list[StoredMedium] = []
         if column.endswith(IGNORED_MARK):
             continue
+        if is_video_column(column) and isinstance(value, dict) and "path" in value and value.keys() <= _CLIP_KEYS:
+            texts = _clip_seconds(value) | texts
+            value = value["path"]
         if is_sound_column(column) and _holds_bytes(value):
             value = EMBEDDED_SOUND
         if is_image_column(column) or _holds_bytes(value):
@@ -157,7 +162,7 @@ def _parse_images(value: Any, keys: Keys, locate: ImageLocator) -> Iterator[Stor
     elif isinstance(value, dict):
         inner = "bytes" if value.get("bytes") else "path"
         for item in _parse_images(value.get(inner), (*keys, inner), locate):
-            yield _clip(item, value) if isinstance(item, NamedVideo) else item
+            yield structs.replace(item, **_clip_seconds(value)) if isinstance(item, NamedVideo) else item
     elif isinstance(value, bytes):
         yield locate(keys, value)
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -170,10 +175,10 @@ def _parse_images(value: Any, keys: Keys, locate: ImageLocator) -> Iterator[Stor
             yield _parse_image(value, keys, locate)
 
 
-def _clip(video: NamedVideo, value: Record) -> NamedVideo:
-    """The part of a video that the object says which names it: its seconds `start` and `end`."""
-    start, end = (float(cell) if isinstance(cell := value.get(key), int | float) else None for key in ("start", "end"))
-    return structs.replace(video, start=start, end=end)
+def _clip_seconds(value: Record) -> dict[str, float]:
+    """The part of a video that the object says which names it: those of its `start` and `end` that are seconds."""
+    said = {key: parse_seconds(value.get(key)) for key in ("start", "end")}
+    return {key: seconds for key, seconds in said.items() if seconds is not None}
 
 
 def _parse_image(text: str, keys: Keys, locate: ImageLocator) -> StoredMedium:

@@ -1,5 +1,5 @@
 """What commands show, as documents: one file for each command or kind of table.
 
-Values and tables are in `report.document` and `report.document`; each format has its writer in
-`report.writers`; findings of `snellen analyse` are in `report.findings`.
+Their values and tables are in `report.document`; each format has its writer in `report.writers`;
+findings of `snellen analyse` are in `report.findings`.
 """

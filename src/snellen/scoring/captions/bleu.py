@@ -4,10 +4,6 @@ https://arxiv.org/abs/1504.00325, Sec. 3.2).
 Counts are summed over the corpus before any division, so the `BleuCounts` of two parts of a corpus
 add up. The reference length is that of the reference nearest in length, the shorter of two equally
 near ones.
-
-ROUGE-L (Lin 2004, https://aclanthology.org/W04-1013, Sec. 3.1) is here as the same tools compute it: precision and
-recall of the longest common subsequence of words, each the best over the references, in an F measure with beta = 1.2.
-The corpus score is the mean.
 """
 
 from __future__ import annotations
@@ -16,8 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from rapidfuzz.distance import LCSseq
 
 MAX_ORDER = 4
 _TINY, _SMALL = 1e-15, 1e-9
@@ -75,18 +69,3 @@ def ngrams(words: Words, max_order: int = MAX_ORDER) -> Counter[tuple[str, ...]]
     return Counter(
         tuple(words[start : start + size]) for size in range(1, max_order + 1) for start in range(len(words) - size + 1)
     )
-
-
-BETA = 1.2
-
-
-def rouge_l(caption: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """ROUGE-L of one caption, 0..1; 0 if it has no words."""
-    if not caption:
-        return 0.0
-    common = [(LCSseq.similarity(caption, reference), len(reference)) for reference in references if reference]
-    precision = max((shared / len(caption) for shared, _ in common), default=0.0)
-    recall = max((shared / length for shared, length in common), default=0.0)
-    if not precision or not recall:
-        return 0.0
-    return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)

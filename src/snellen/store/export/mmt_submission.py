@@ -1,18 +1,13 @@
-"""Runs in the files that benchmarks themselves take: of SEED-Bench the official results.json, with
-`{"question_id", "prediction"}` on a line; of MMT-Bench's ALL split, whose answers are hidden, what its
-evaluation server takes.
+"""A run of MMT-Bench's ALL split, whose answers are hidden, as its evaluation server takes it.
 
-MMT-Bench's file is VLMEvalKit's prediction table in the order of the indices, with the parsed option in
-`opt` and the parsing rule in `log`. A reply without a parsed option is Z, as in the paper (Sec. 4.1);
-VLMEvalKit would choose an option at random.
+The file is VLMEvalKit's prediction table in the order of the indices, with the parsed option in
+`opt` and the parsing rule in `log`. A reply without a parsed option is Z, as in the paper
+(Sec. 4.1); VLMEvalKit would choose an option at random.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from itertools import chain
-from typing import NamedTuple
 
 from snellen.core.errors import UsageError
 from snellen.core.output import NoMatch, ParsedAnswer, Refused
@@ -60,25 +55,3 @@ def _log(record: Record) -> str:
         verdict = {ParsedAnswer: "read by", NoMatch: "no option fits:", Refused: "refused:"}[type(answer)]
         return f"{verdict} {answer.rule}"
     return record.outcome
-
-
-class SeedResults(NamedTuple):
-    text: str
-    """The file's content."""
-    line_count: int
-    omitted: int
-    """Samples without an answer: failed, unread or unsupported. The format has no sign for them,
-    and a letter put in their place would be an invention."""
-
-
-def seed_results(records: Iterable[Record]) -> SeedResults:
-    """The letter that each question was answered with, in the order of the records."""
-    lines: list[str] = []
-    omitted = 0
-    for record in records:
-        if record.answer is None:
-            omitted += 1
-            continue
-        row = {"question_id": record.id, "prediction": record.answer}
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    return SeedResults("".join(lines), len(lines), omitted)
