@@ -45,7 +45,16 @@ OWN = ("my_questions.tsv", "capitals.toml")
 MODEL = "snellen/tiny"
 SUITE = "every-kind.toml"
 NOTE = "<!-- From docs/data/every_kind.json, which docs/every_kind.py counts. -->"
-_VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id", "video_name", "video_idx", "videoid", "scene_id", "video_paths")
+_VIDEO_NAMES = (
+    *VIDEO_COLUMNS,
+    "video_id",
+    "video_name",
+    "video_idx",
+    "videoid",
+    "scene_id",
+    "video_paths",
+    "video_list",
+)
 _FEW_FRAMES = (
     *("activitynet-captions", "charades-sta", "lsdbench", "minerva", "perceptioncomp", "timelens-bench", "timescope"),
     *("mmsi-video-bench", "mvu-eval", "v2p-bench", "video-mme-v2", "video-tt", "vcr-bench", "vsi-super-count"),
