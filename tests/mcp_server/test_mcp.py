@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from PIL import Image
 
@@ -303,15 +304,19 @@ def test_the_queue_and_the_budget_outlive_a_killed_server(tmp_path: Path) -> Non
         flags = (tmp_path, "--allow-run", "--budget", "1Mtok", "-m", f"{model}:concurrency=4")
         wanted = {"model": f"{model}:concurrency=4", "benchmark": str(data), "wait_seconds": 0}
 
-        async def begin_and_kill() -> None:
-            import psutil
+        def command_of(process: psutil.Process) -> list[str]:
+            try:
+                return process.cmdline()
+            except psutil.NoSuchProcess:  # it has just ended
+                return []
 
+        async def begin_and_kill() -> None:
             async with session(*flags) as client:
                 await ask(client, "start_run", **wanted)
                 await ask(client, "start_run", **wanted, limit=5)
                 while server.asked < 20:
                     await asyncio.sleep(0.05)
-                (child,) = [one for one in psutil.Process().children(True) if "mcp" in one.cmdline()]
+                (child,) = [one for one in psutil.Process().children(True) if "mcp" in command_of(one)]
                 child.send_signal(signal.SIGKILL)
                 child.wait(10)
 

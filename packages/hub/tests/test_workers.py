@@ -305,7 +305,7 @@ def test_scoring_ends_with_its_worker(tmp_path: Path) -> None:
     (folder / "predictions.jsonl").write_bytes(predictions(3))
     # A pipe that nobody writes to: reading the data does not end. Snellen refuses pipes, but here.
     os.mkfifo(folder / "data.tsv")
-    allows_pipes = "from snellen.core import missing_file as m\nm.refuse_pipe = lambda *_: None\n"
+    allows_pipes = "from snellen.core import errors as m\nm.refuse_pipe = lambda *_: None\n"
     (folder / "sitecustomize.py").write_text(allows_pipes)
     started = subprocess.Popen(
         [sys.executable, "-c", code, str(folder)], env={**environment(), "PYTHONPATH": str(folder)}
