@@ -45,7 +45,7 @@ def all_answered_once(drill: Drill, out: Path) -> None:
     assert len(drill.sent()) <= SAMPLES + 2
 
 
-@pytest.mark.parametrize("size", ["120k", "1m"])
+@pytest.mark.parametrize("size", ["160k", "1m"])
 @pytest.mark.attack("a disk that fills up", "one sentence, nothing computed is lost")
 def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path], size: str) -> None:
     drill = Drill(tmp_path, SAMPLES)

@@ -222,6 +222,21 @@ def test_what_a_killed_run_asked_is_found(tmp_path: Path, listed: bool) -> None:
         assert store.outputs_since(folder, MODEL, time.time() + 60) == []
 
 
+def test_the_list_of_a_run_goes_on_over_its_starts(tmp_path: Path) -> None:
+    """What it lists is held against all that the run has recorded, so no start may begin it anew."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for start in range(3):
+        with ResponseStore(tmp_path / "store.sqlite") as store:
+            store.set_run_folder(folder, with_list=True)
+            store.put(key(start), reply(start), store.model_key(MODEL))
+        with (folder / ASKED_FILE).open("ab") as file:
+            file.write(key(9)[:9])  # cut by a full disk
+    with ResponseStore(tmp_path / "store.sqlite") as store:
+        found = store.outputs_since(folder, MODEL, 0.0)
+        assert sorted(map(str, found)) == sorted(str(reply(at)) for at in range(3))
+
+
 def test_a_digest_cut_by_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system writes a part, and reports an error with the next write only."""
     write = os.write

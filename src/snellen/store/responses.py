@@ -215,8 +215,8 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         return self._models[digest]
 
     def set_run_folder(self, folder: Path, *, with_list: bool = False) -> None:
-        """Set the run folder that is recorded with the replies stored from now on; `with_list` lists them there, so
-        that they can be found if this process is killed.
+        """Set the run folder that is recorded with the replies stored from now on; `with_list` adds them to the
+        folder's list of all its replies, so that they can be found if this process is killed.
 
         Raises StorageError if the disk is full: replies could not be stored, and would be paid for
         in vain.
@@ -228,8 +228,11 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         self._close_list()
         if with_list and self.path is not None:
             with storage_errors("write to", folder):
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | getattr(os, "O_BINARY", 0)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
                 self._list = os.open(folder / ASKED_FILE, flags, 0o644)
+                # A full disk may have cut the last digest.
+                size = os.fstat(self._list).st_size
+                os.ftruncate(self._list, size - size % DIGEST_BYTES)
 
     def _close_list(self) -> None:
         if self._list is not None:
@@ -364,7 +367,10 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
                     # All later digests would be cut at other places.
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             except OSError as error:
-                raise StorageError(f"cannot write to {ASKED_FILE} of the run: {error.strerror or error}") from error
+                raise StorageError(
+                    f"cannot write to {ASKED_FILE} of the run: {error.strerror or error}; "
+                    "what was stored before is safe, the same command continues from there"
+                ) from error
         self._write(
             f"INSERT OR {other} INTO responses (digest, model, packed, output, checksum, "
             "stored_at, run) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -94,7 +94,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         state.write_info("running")
         try:
             if pending:
-                store.set_run_folder(folder, with_list=True)
+                store.set_run_folder(folder, with_list=state.lists_replies)
                 state.print_forecast()
                 _drive(plan, samples, store, state)
                 state.print_forecast(has_paused=state.is_waiting)
@@ -271,6 +271,10 @@ class RunState:
         self._saved = 0
         self._written_at = self._spent_at = 0.0
         self._earlier_spent = info.spent
+        self.lists_replies = (writer.path / ASKED_FILE).exists() or not any(
+            usage.answered for usage in info.spent.values()
+        )
+        """Whether the folder's list holds, or will hold, every reply that its `spent` counts."""
         self._repairs = info.repairs
         self._earlier_served = info.served
         self._reused = info.reused
@@ -445,8 +449,9 @@ class RunState:
         self._saved = sum([record.saved for record in records])
         self._extra_remarks = tuple(_remarks_on(self.plan, records, RunFolder(self.writer.path)))
         self.write_info(status)
-        # All that was spent is in run.json now.
-        (self.writer.path / ASKED_FILE).unlink(missing_ok=True)
+        if status == "complete":
+            # All that was spent is in run.json now.
+            (self.writer.path / ASKED_FILE).unlink(missing_ok=True)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:
             summary = self.stop_monitor.annotate(summary)
