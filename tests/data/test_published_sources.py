@@ -21,7 +21,8 @@ from snellen.benchmarks.declaration.published import HubSplit, Published, Publis
 from snellen.benchmarks.declaration.registry import data_facts, list_benchmarks, open_benchmark
 from snellen.core.errors import DataError
 from snellen.core.sample import Sample, origin_of
-from snellen.data.download import JsonPart, JsonParts, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
 
 ADDRESSES = {
     "mlvu": "MLVU/MVLU/resolve/main/MLVU/json",

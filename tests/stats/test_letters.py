@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.stats.rank_intervals import letter_groups
+from snellen.stats.compact_letters import letter_groups
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from snellen.core.arrays import np
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.stats.averages import difference_of_averages
+from snellen.stats.compact_letters import letter_groups
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.paired import PairedMean, holm_of_tested, paired_means
-from snellen.stats.rank_intervals import letter_groups
 from snellen.store.runs import RunFolder
 
 _TOLERANCE = 0.05

@@ -13,10 +13,11 @@ from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric
+from snellen.stats.compact_letters import letter_groups
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.paired import binary_p_values, holm, paired_means
 from snellen.stats.paired_statistics import cluster_sums
-from snellen.stats.rank_intervals import RankInterval, letter_groups, rank_intervals
+from snellen.stats.rank_intervals import RankInterval, rank_intervals
 from snellen.store.runs import RunFolder
 
 _TOLERANCE = 0.05

@@ -45,7 +45,8 @@ from snellen.core.benchmark import requires
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary, SummaryContext
-from snellen.data.download import JsonPart, JsonParts, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
 from snellen.extract.open_text import parse_final, parse_raw
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring.accuracy import score_notices

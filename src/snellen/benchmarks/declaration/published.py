@@ -16,7 +16,8 @@ from typing import NamedTuple
 from snellen.core.benchmark import DataTable, FetchProgress, Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.sample import Origin, OriginKind
-from snellen.data.download import JsonParts, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonParts
 from snellen.data.locate import find_files, find_verified, locate_data_file, wrong_content_checksum
 from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.open_table import IndexedTable, open_table

@@ -38,7 +38,8 @@ from snellen.core.record import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold
-from snellen.data.download import JsonPart, JsonParts, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
 from snellen.extract.published.official import parse_before_bracket
 from snellen.extract.published.vlmevalkit_own import bracket_parser
 from snellen.extract.verdicts import ParsedVerdict, parse_object, parse_pair

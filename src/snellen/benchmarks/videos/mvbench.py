@@ -28,7 +28,8 @@ from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, adjust_choice, group_mean
 from snellen.benchmarks.protocol.parsers import OFFICIAL, OWN, PARSERS, VLMEVALKIT
-from snellen.data.download import JsonPart, JsonParts, Records, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts, Records
 from snellen.extract.published.official import opening_parser
 from snellen.extract.published.vlmevalkit_own import first_word_parser
 from snellen.prompts.choice import PromptTemplate

@@ -43,7 +43,8 @@ from snellen.benchmarks.videos.mvbench import FOLDERS, TEMPLATE, task_file
 from snellen.core.record import Record
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.core.summary import FailurePolicy, Metric, Summary, SummaryContext
-from snellen.data.download import JsonPart, JsonParts, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
 from snellen.data.media.video_cells import VideoFile
 from snellen.extract.published.vlmevalkit_own import first_word_parser
 from snellen.scoring.accuracy import counted_score

@@ -27,7 +27,8 @@ from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import adjust_choice
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.data.download import JsonPart, JsonParts, Records, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts, Records
 from snellen.extract.published.videos import parse_video_holmes, parse_video_holmes_vlmevalkit
 from snellen.prompts.choice import PromptTemplate
 

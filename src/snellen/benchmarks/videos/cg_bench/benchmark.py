@@ -49,7 +49,8 @@ from snellen.benchmarks.videos.cg_bench.rows import (
 from snellen.benchmarks.videos.cg_bench.summary import HEADLINE, long_sums, summarise_clues
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.sample import Sample
-from snellen.data.download import JsonPart, JsonParts, RemoteFile
+from snellen.data.download import RemoteFile
+from snellen.data.json_parts import JsonPart, JsonParts
 from snellen.extract.published.cg_bench import (
     IN_PARTS,
     parse_clues,

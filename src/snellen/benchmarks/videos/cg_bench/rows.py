@@ -20,7 +20,7 @@ from snellen.core.literals import parse_finite
 from snellen.core.media import digest_bytes
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list, row_gold
-from snellen.data.download import Records
+from snellen.data.json_parts import Records
 from snellen.data.media.video_cells import VideoFile
 
 TimeSpan = tuple[float, float]
