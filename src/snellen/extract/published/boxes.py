@@ -37,7 +37,6 @@ _LOOSE_NUMBER = re.compile(_LOOSE)
 _LOOSE_BRACKETED = re.compile(rf"\[\s*({_BETWEEN.join([_LOOSE] * 4)})\s*\]")
 _WHOLE_BRACKETED = re.compile(r"[(\[]\s*" + r"\s*,\s*".join([r"(\d+)"] * 4) + r"\s*[)\]]")
 _FOUR = re.compile(r"[\s,]+".join([_NUMBER] * 4))
-_BOX_OBJECT = re.compile(r'\{.*"bbox_2d".*\}', re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 _STRUCTURE = re.compile(r'\\.|"(?:[^"\\]|\\.)*"|[{}"]', re.DOTALL)
 _BOX_KEYS = ("bbox_2d", "bbox", "box_2d", "box")
@@ -91,9 +90,11 @@ def parse_groundingme(reply: str, stop_reason: str, sample: Sample, sizes: Seque
 
 def _groundingme_box(reply: str) -> tuple[float, ...]:
     """Four numbers; zeros for no box."""
-    match = _BOX_OBJECT.search(reply)
+    # From the first brace to the last one, if the key stands between them.
+    start, end = reply.find("{"), reply.rfind("}")
+    held = reply[start : end + 1] if start >= 0 else ""
     try:
-        box = json.loads(match[0])["bbox_2d"] if match else 0
+        box = json.loads(held)["bbox_2d"] if '"bbox_2d"' in held[1:-1] else 0
         if box is None:
             return (0.0,) * 4
         if isinstance(box, list) and len(box) == 4:
