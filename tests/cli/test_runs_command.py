@@ -58,6 +58,9 @@ def test_runs_are_chosen_by_what_they_are_and_what_they_cost(tmp_path, capsys):
     rows = listed(capsys, str(tmp_path), "--where", "samples>4 model=*SEED=1 state=ended")
     assert [row["path"] for row in rows] == [str(long.path)]
     assert rows[0]["bytes"] == sum(map(len, content(long.path).values()))
+    for text in ("samples>4,model=*SEED=1", "samples>4, model=*SEED=1,state=ended", "samples>4 , model=*SEED=1,"):
+        assert listed(capsys, str(tmp_path), "--where", text) == rows
+    assert listed(capsys, str(tmp_path), "--where", "model=org/name:dtype=a,seed=1") == []
     assert main(["runs", str(tmp_path), "--where", "n<9"]) == 0
     text = capsys.readouterr().out
     assert "1 run: 0 tokens" in text
@@ -203,6 +206,7 @@ def test_what_is_no_archive_is_said(tmp_path, capsys, content, sentence):
         ("", "is empty"),
         ('model="a', "No closing quotation"),
         ("__class__=x", "unknown fact"),
+        ("foo=x", "known: model, benchmark,"),
     ],
 )
 def test_a_wrong_condition_is_a_sentence(tmp_path, capsys, text, sentence):

@@ -2,7 +2,8 @@
 
 A condition is a name, one of `= != < <= > >=`, and a value; all of them hold of a run that is chosen. Values of
 texts are patterns with `*` and `?`, without regard to case, and `|` between alternatives; numbers may have a unit
-(`bytes>2GB`, `tokens>=1.5M`). A value with blanks stands in quotes. There is no `or` and no code.
+(`bytes>2GB`, `tokens>=1.5M`). A value with blanks stands in quotes; a comma before a name separates conditions as a
+blank does. There is no `or` and no code.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ TEXTS = ("model", "benchmark", "version", "state", "status", "setting", "metric"
 NUMBERS = ("score", "low", "high", "n", "samples", "done", "cost", "tokens", "hours", "bytes")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "%": 1.0}
 _NONE = "none"
+_SEPARATOR = re.compile(rf",\s*(?=(?:{'|'.join((*TEXTS, *NUMBERS))})\s*[=!<>])")
 _CONDITION = re.compile(r"(\w+)\s*(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
 _NUMBER = re.compile(r"([-+]?[\d_,]*\.?\d+(?:[eE][-+]?\d+)?)\s*([KMGT%]?)B?", re.IGNORECASE)
 
@@ -65,7 +67,8 @@ def parse_conditions(text: str) -> Callable[[Facts], bool]:
         raise UsageError(f"--where {text!r}: {error}; expected e.g. 'model=\"my model\" score<50'") from None
     if not words:
         raise UsageError("--where is empty; expected conditions such as 'model=qwen* state=killed'")
-    conditions = [_parse_condition(word) for word in words]
+    parts = (part for word in words for part in _SEPARATOR.split(word.removesuffix(",")))
+    conditions = [_parse_condition(part) for part in parts if part]
     return lambda facts: all(condition.holds(facts) for condition in conditions)
 
 
@@ -77,7 +80,7 @@ def _parse_condition(word: str) -> Condition:
         )
     name, operator, value = found[1], found[2], found[3].strip()
     if name not in (*TEXTS, *NUMBERS):
-        raise UnknownName("fact of runs", name, (*TEXTS, *NUMBERS))
+        raise UnknownName("fact of runs", name, (*TEXTS, *NUMBERS), f"known: {', '.join((*TEXTS, *NUMBERS))}")
     if name not in NUMBERS:
         if operator not in ("=", "!=") and name != "day":
             raise UsageError(f"--where: {word!r}: {name} is a text, which has = and != alone")
