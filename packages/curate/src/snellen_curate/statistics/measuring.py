@@ -1,5 +1,5 @@
-"""`measure_data`: the statistics of any data set and of its groups. Items are read one by one into
-columns of numbers, which are summarised as arrays."""
+"""`measure_data`: the statistics of any data set and of its groups. Items are read, a
+thousand at a time, into columns of numbers, which are summarised as arrays."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from snellen_curate.statistics.text_probe import MIN_PROBED, probe_texts
 from snellen_curate.statistics.words import UNSPACED_SCRIPTS
 
 _STEP = 1_000
-"""Items after which progress is reported."""
+"""Items that are added at once, and after which progress is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +74,11 @@ def measure_data(
             raise UnknownName("column", name, _groupings(table))
     columns = ItemColumns(options.by, options.read_media, options.probe)
     total = len(table)
-    for number, item in enumerate(table, 1):
-        columns.add(item)
-        if progress is not None and number % _STEP == 0:
-            progress(number, total)
+    items = iter(table)
+    while block := list(islice(items, _STEP)):
+        columns.add(block)
+        if progress is not None and len(columns) % _STEP == 0:
+            progress(len(columns), total)
     for name in options.by or ():
         if not any(columns.groups[name]):
             raise UnknownName("column", name, _groupings(table))

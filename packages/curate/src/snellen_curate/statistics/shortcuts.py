@@ -21,7 +21,7 @@ from snellen.core.summary import Interval
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.intervals import share_interval
 from snellen.stats.paired import holm
-from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts
+from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, pick_options
 
 
 class ChoiceQuestion(NamedTuple):
@@ -103,14 +103,14 @@ def pick_tables(
     # Cluster numbers are even for questions that name one, odd for those that do not.
     clusters = [2 * one.cluster if one.cluster >= 0 else 2 * number + 1 for number, one in enumerate(kept)]
     cluster_ids = np.array(clusters, dtype=np.uint64)
-    texts = [choice_texts(question.text, question.options) for question in kept]
-    tables = {}
-    for rule in rules:
-        picks = list(map(SHORTCUT_RULES[rule].pick, texts))
-        right = [question.right in picked for question, picked in zip(kept, picks, strict=True)]
-        counts = np.array(list(map(len, picks)), dtype=np.int64)
-        tables[rule] = PickTable(options, counts, np.array(right, dtype=np.bool_), cluster_ids)
-    return tables
+    texts = choice_texts([question.text for question in kept], [question.options for question in kept])
+    picks = pick_options(texts, rules)
+    places = np.array([question.right for question in kept], dtype=np.int64)
+    columns = zip(picks.counts, picks.options[:, picks.starts + places], strict=True)
+    return {
+        rule: PickTable(options, picked, right, cluster_ids)
+        for rule, (picked, right) in zip(rules, columns, strict=True)
+    }
 
 
 def measure_picks(rule: str, table: PickTable) -> ShortcutTest:

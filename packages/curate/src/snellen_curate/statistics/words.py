@@ -40,7 +40,10 @@ _WORD = re.compile(
 )
 _TERM = re.compile(rf"{_UNSPACED.pattern}|[^\W{_SINGLE}{_LENGTH_MARKS}]+(?:[.,:]\d+)*")
 
-_TERM_OR_LINE = re.compile(rf"{_TERM.pattern}|\n")
+_UNPLAIN = re.compile(r"[.,:]\d|[^\x00-\x7f]")
+"""What terms are not simply separated by: decimal numbers and what is not ASCII."""
+_SPACES = "".join(chr(sign) if chr(sign).isalnum() or chr(sign) in "_\n" else " " for sign in range(128))
+"""For each ASCII character itself, if it may be part of a term, else a space; line breaks stay."""
 
 
 def split_words(text: str) -> Sequence[str]:
@@ -50,9 +53,10 @@ def split_words(text: str) -> Sequence[str]:
     return _WORD.findall(text)
 
 
-def count_words(text: str) -> int:
-    """Number of words of a text."""
-    return len(split_words(text))
+def count_words(texts: Sequence[str]) -> list[int]:
+    """Number of words of each text."""
+    split = str.split if "".join(texts).isascii() else split_words
+    return list(map(len, map(split, texts)))
 
 
 def is_unspaced(text: str) -> bool:
@@ -66,14 +70,26 @@ def split_terms(text: str) -> list[str]:
     return _TERM.findall(text.lower())
 
 
-def split_lines(text: str) -> list[list[str]]:
-    """`split_terms` of each line of a text, for little more time than for one."""
-    lines: list[list[str]] = []
-    terms: list[str] = []
-    for term in _TERM_OR_LINE.findall(text.lower()):
-        if term == "\n":
-            lines.append(terms)
-            terms = []
-        else:
-            terms.append(term)
-    return [*lines, terms]
+def split_all_terms(texts: Sequence[str]) -> list[list[str]]:
+    """`split_terms` of each text, in a tenth of the time for plain ones."""
+    terms, others = split_plain(list(map(str.lower, texts)), _SPACES, _UNPLAIN)
+    for number in others:
+        terms[number] = split_terms(texts[number])
+    return terms
+
+
+def split_plain(texts: Sequence[str], spaces: str, unplain: re.Pattern[str]) -> tuple[list[list[str]], list[int]]:
+    """The parts of each text between what `spaces` makes spaces of, which has a character for each of ASCII; and
+    the numbers of the texts in which `unplain` is found (at least where a character is not ASCII), without parts.
+    All are split together."""
+    text = "\n".join(texts)
+    if text.count("\n") >= len(texts):
+        text = "\n".join([each.replace("\n", " ") for each in texts])
+    others: list[int] = []
+    if unplain.search(text):
+        lines = text.split("\n")
+        others = [number for number, line in enumerate(lines) if unplain.search(line)]
+        for number in others:
+            lines[number] = ""
+        text = "\n".join(lines)
+    return list(map(str.split, text.translate(spaces).split("\n")))[: len(texts)], others
