@@ -143,6 +143,8 @@ ITEM = np.dtype(
 )
 """What is kept of each item."""
 
+_YES_NO = ("Yes", "No")
+
 ItemRows = NDArray[Any]
 """An array of `ITEM`, (items,)."""
 
@@ -216,11 +218,11 @@ class ItemColumns:
         self._count_words(samples, options, rows)
         self._add_missing(items, rows)
         labels = [
-            ("Yes", "No") if kind == "yes_no" else tuple(sample.options) if kind == "choice" else ()
+            _YES_NO if kind == "yes_no" else sample.options if kind == "choice" else ()
             for kind, sample in zip(kinds, samples, strict=True)
         ]
         accepted = [
-            [own.index(answer) for answer in sample.gold if answer in own]
+            [list(own).index(answer) for answer in sample.gold if answer in own]
             for own, sample in zip(labels, samples, strict=True)
         ]
         rows["guessed"] = list(map(len, labels))
@@ -232,7 +234,7 @@ class ItemColumns:
         ]
         self._add_texts(samples, options, rows)
         for number in np.flatnonzero((rows["right"] >= 0) & (rows["guessed"] > 1)) if self.sample_size else ():
-            shown = options[number] if kinds[number] == "choice" else labels[number]
+            shown = options[number] if kinds[number] == "choice" else _YES_NO
             self._draw(samples[number], shown, int(rows["right"][number]), int(rows["cluster"][number]))
         self._rows.append(rows)
         self._count += len(items)
@@ -254,9 +256,8 @@ class ItemColumns:
         rows["length_ratio"] = math.nan
         if len(starts := picks.starts[texts.sizes > 0]):
             lengths = texts.lengths.clip(1)
-            rows["length_ratio"][texts.sizes > 0] = np.maximum.reduceat(lengths, starts) / np.minimum.reduceat(
-                lengths, starts
-            )
+            longest, shortest = np.maximum.reduceat(lengths, starts), np.minimum.reduceat(lengths, starts)
+            rows["length_ratio"][texts.sizes > 0] = longest / shortest
         ruled = np.flatnonzero((rows["kind"] == KINDS.index("choice")) & (rows["right"] >= 0) & (rows["guessed"] > 1))
         rows["picked"][ruled] = picks.counts.T[ruled]
         rows["picks_right"][ruled] = picks.options[:, picks.starts[ruled] + rows["right"][ruled]].T
@@ -311,7 +312,7 @@ class ItemColumns:
             if sample.media:
                 kinds = [ref.kind for ref in sample.media]
                 rows["images"][number], rows["videos"][number] = kinds.count("image"), kinds.count("video")
-                unreadable += all([self._is_readable(ref) for ref in sample.media]) is False
+                unreadable += False in [self._is_readable(ref) for ref in sample.media]
         lacking = {
             "question": sum([not sample.question for sample in samples]),
             "options": int(((rows["kind"] == KINDS.index("choice")) & (rows["options"] == 0)).sum()),

@@ -39,8 +39,10 @@ from snellen_curate.statistics.shortcuts import PickTable, ShortcutTest, adjust_
 from snellen_curate.statistics.text_probe import MIN_PROBED, probe_texts
 from snellen_curate.statistics.words import UNSPACED_SCRIPTS
 
-_STEP = 1_000
-"""Items that are added at once, and after which progress is reported."""
+_BLOCK = 250
+"""Items that are added at once: with more their words are more objects than the caches of a processor hold."""
+_STEP = 4 * _BLOCK
+"""Items after which progress is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ def measure_data(
     columns = ItemColumns(options.by, options.read_media, options.probe)
     total = len(table)
     items = iter(table)
-    while block := list(islice(items, _STEP)):
+    while block := list(islice(items, _BLOCK)):
         columns.add(block)
         if progress is not None and len(columns) % _STEP == 0:
             progress(len(columns), total)
@@ -88,7 +90,7 @@ def measure_data(
 def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetStatistics:
     """The statistics of the items that were added."""
     rows = columns.rows()
-    groups = _measure_groups(columns, rows)
+    groups, chosen = _measure_groups(columns, rows), _choices(rows)
     sample = columns.sample
     probed = probe_texts(sample, columns.closed) if probe and len(sample) >= MIN_PROBED else None
     kinds = np.bincount(rows["kind"], minlength=len(KINDS)).tolist()
@@ -108,10 +110,10 @@ def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetSta
         media=_count_media(rows, columns),
         images=_measure_images(rows, columns),
         videos=_measure_videos(rows, columns),
-        positions=_measure_positions(rows),
+        positions=_measure_positions(chosen),
         yes_no=_balance_yes_no(rows),
         baselines=guess_baselines(rows),
-        shortcuts=adjust_tests(_test_shortcuts(rows)),
+        shortcuts=adjust_tests(_test_shortcuts(chosen)),
         groups=groups,
         frequent_by_group={column: _mean_frequent(labels) for column, labels in groups.items()},
         probe=probed,
@@ -180,18 +182,16 @@ def _choices(rows: ItemRows) -> ItemRows:
     return chosen
 
 
-def _measure_positions(rows: ItemRows) -> PositionBalance:
-    """Where the right options of these items stand."""
-    chosen = _choices(rows)
+def _measure_positions(chosen: ItemRows) -> PositionBalance:
+    """Where the right options of these items stand, which have one of several."""
     options, right = chosen["options"], chosen["right"]
     return balance_of_counts(
         {count: np.bincount(right[options == count], minlength=count).tolist() for count in np.unique(options).tolist()}
     )
 
 
-def _test_shortcuts(rows: ItemRows) -> list[ShortcutTest]:
-    """Each rule on these items, not corrected for their number."""
-    chosen = _choices(rows)
+def _test_shortcuts(chosen: ItemRows) -> list[ShortcutTest]:
+    """Each rule on these items, which have one right option of several; not corrected for their number."""
     tests = []
     for number, rule in enumerate(SHORTCUT_RULES):
         picked, right = chosen["picked"][:, number].astype(np.int64), chosen["picks_right"][:, number]
@@ -293,7 +293,7 @@ def _measure_groups(columns: ItemColumns, rows: ItemRows) -> dict[str, list[Grou
 
 
 def _measure_group(label: str, rows: ItemRows, columns: ItemColumns) -> GroupStatistics:
-    options = rows["options"]
+    options, chosen = rows["options"], _choices(rows)
     return GroupStatistics(
         label=label,
         items=len(rows),
@@ -302,8 +302,8 @@ def _measure_group(label: str, rows: ItemRows, columns: ItemColumns) -> GroupSta
         images=int(rows["images"].sum()),
         videos=int(rows["videos"].sum()),
         baselines=guess_baselines(rows),
-        positions=_measure_positions(rows),
-        shortcuts=[test for test in _test_shortcuts(rows) if test.n >= MIN_IN_GROUP],
+        positions=_measure_positions(chosen),
+        shortcuts=[test for test in _test_shortcuts(chosen) if test.n >= MIN_IN_GROUP],
     )
 
 

@@ -21,13 +21,12 @@ import numpy as np
 from numpy import bool_, int64
 from numpy.typing import NDArray
 
-from snellen_curate.statistics.words import split_all_terms, split_plain
+from snellen_curate.statistics.words import split_all_terms
 
 _DETAIL = re.compile(r"\d+(?:[.,:]\d+)*|(?<=\S[ ])[A-Z]\w*|[(,;\"%°$€£«“（，；]|\w-\w")
 """Numbers, capitalised words inside a text, and the signs of an aside or a unit."""
-_UNPLAIN = re.compile(r'[A-Z(,;"%$.:-]|[^\x00-\x7f]')
-"""Where details may be other than runs of digits."""
-_DIGITS = "".join(chr(sign) if chr(sign) in "0123456789\n" else " " for sign in range(128))
+_UNPLAIN = np.isin(np.arange(256), list(b'?(,;"%$.:-' + bytes(range(ord("A"), ord("Z") + 1))))
+"""The bytes where details may be other than runs of digits; ? stands for what is not ASCII."""
 _NUMBER = re.compile(r"[^\d\s.+−-]{0,3}\s*([-+−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+−]?\d*\.?\d+)\s*([^\d\s]*)")
 _COORDINATE = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 _ALL = re.compile(
@@ -100,11 +99,17 @@ def choice_texts(questions: Sequence[str], options: Sequence[Sequence[str]]) -> 
 
 def _count_details(options: Sequence[str]) -> NDArray[int64]:
     """The matches of `_DETAIL` in each option: in plain ones the runs of digits."""
-    digits, others = split_plain(options, _DIGITS, _UNPLAIN)
-    counts = list(map(len, digits))
-    for number in others:
+    signs = np.frombuffer("\n".join([*options, ""]).encode("ascii", "replace"), np.uint8)
+    sizes = np.fromiter(map(len, options), np.int64) + 1
+    starts = np.cumsum(sizes) - sizes
+    if not len(starts):
+        return starts
+    begins = (signs >= ord("0")) & (signs <= ord("9"))
+    begins[1:] &= ~begins[:-1]
+    counts: NDArray[int64] = np.add.reduceat(begins, starts, dtype=np.int64)
+    for number in np.flatnonzero(np.add.reduceat(_UNPLAIN[signs], starts)):
         counts[number] = len(_DETAIL.findall(options[number]))
-    return np.array(counts, np.int64)
+    return counts
 
 
 def _count_repeated(question_terms: Sequence[str], option_terms: Sequence[Sequence[str]]) -> Sequence[float]:

@@ -118,8 +118,10 @@ def measure_picks(rule: str, table: PickTable) -> ShortcutTest:
     applies = table.picked > 0
     options, picked, right = table.options[applies], table.picked[applies], table.right[applies]
     n = len(options)
-    cells, events = np.unique(np.stack((picked, options)), axis=1, return_counts=True)
-    groups = [EventGroup(m / k, count) for (m, k), count in zip(cells.T.tolist(), events.tolist(), strict=True)]
+    # One number for both: pairs take ten times as long to sort.
+    cells, events = np.unique(picked.astype(np.int64) << 32 | options, return_counts=True)
+    pairs = zip((cells >> 32).tolist(), (cells & 0xFFFFFFFF).tolist(), events.tolist(), strict=True)
+    groups = [EventGroup(m / k, count) for m, k, count in pairs]
     hits = int(np.count_nonzero(right))
     p = count_tails(groups, hits).two_sided
     clusters = None if table.clusters is None else table.clusters[applies]
