@@ -93,7 +93,7 @@ def choice_texts(questions: Sequence[str], options: Sequence[Sequence[str]]) -> 
         {number: _count_repeated(asked[number], terms[number]) for number in echoed},
         {number: each for number, each in numbers if each},
         {number: each for number, each in boxes if each},
-        _phrased(options),
+        _phrased_options(options),
     )
 
 
@@ -117,7 +117,7 @@ def _count_repeated(question_terms: Sequence[str], option_terms: Sequence[Sequen
     return list(map(len, map(words.intersection, option_terms)))
 
 
-def _phrased(options: Sequence[Sequence[str]]) -> dict[int, Sequence[str]]:
+def _phrased_options(options: Sequence[Sequence[str]]) -> dict[int, Sequence[str]]:
     """The options that may hold a phrase: most hold none of its words, which is quickly seen."""
     lines = list(map("\n".join, options))
     text = "\n".join(lines)
