@@ -100,7 +100,12 @@ def test_reads_numbers_of_options(options: list[str], numbers: list[float]) -> N
     ],
 )
 def test_order(options: list[str], order: int) -> None:
-    assert sorted_orders(choice_texts([""], [options]), [options]) == [order]
+    assert sorted_orders(choice_texts([""], [options]), [options]).tolist() == [order]
+
+
+def test_orders_of_many_questions() -> None:
+    options = [["b", "a"], [], ["1", "2", "10"], ["a"], ["a", "B", "c"], ["10", "9"], ["a", "c", "b"], []]
+    assert sorted_orders(choice_texts([""] * 8, options), options).tolist() == [-1, 0, 1, 0, 1, -1, 0, 0]
 
 
 def test_options_over_several_lines() -> None:

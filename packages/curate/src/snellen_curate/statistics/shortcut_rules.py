@@ -107,7 +107,7 @@ def _count_details(options: Sequence[str]) -> NDArray[int64]:
     begins = (signs >= ord("0")) & (signs <= ord("9"))
     begins[1:] &= ~begins[:-1]
     counts: NDArray[int64] = np.add.reduceat(begins, starts, dtype=np.int64)
-    for number in np.flatnonzero(np.add.reduceat(_UNPLAIN[signs], starts)):
+    for number in np.flatnonzero(np.add.reduceat(_UNPLAIN[signs], starts)).tolist():
         counts[number] = len(_DETAIL.findall(options[number]))
     return counts
 
@@ -220,16 +220,16 @@ def pick_options(texts: ChoiceTexts, rules: Sequence[str] = tuple(SHORTCUT_RULES
     picks = OptionPicks(np.zeros((len(rules), sizes.sum()), np.bool_), np.zeros((len(rules), len(sizes)), int), starts)
     for row, rule in enumerate(rules):
         values = SHORTCUT_RULES[rule].values(texts)
+        if not len(values):
+            continue
         if isinstance(values, Mapping):
             which, numbers = np.array(list(values), int), np.array(list(chain.from_iterable(values.values())))
             where = np.repeat(starts[which], sizes[which])
             where += np.arange(len(where)) - np.repeat(np.cumsum(sizes[which]) - sizes[which], sizes[which])
         else:
             which, numbers, where = filled, values, np.arange(len(values))
-        if len(which):
-            picks.options[row, where], picks.counts[row, which] = _greatest(
-                -numbers if SHORTCUT_RULES[rule].least else numbers, sizes[which]
-            )
+        numbers = -numbers if SHORTCUT_RULES[rule].least else numbers
+        picks.options[row, where], picks.counts[row, which] = _greatest(numbers, sizes[which])
     return picks
 
 
@@ -269,20 +269,27 @@ def read_boxes(options: Sequence[str]) -> list[list[float]]:
     return boxes
 
 
-def sorted_orders(texts: ChoiceTexts, options: Sequence[Sequence[str]]) -> list[int]:
+def sorted_orders(texts: ChoiceTexts, options: Sequence[Sequence[str]]) -> NDArray[int64]:
     """For each question 1 if its options ascend, -1 if they descend, as numbers where all are numbers, else by
     alphabet; 0 in any other order, and if two are equal or there is one."""
-    orders = [_order(list(map(str.casefold, map(str.strip, each)))) for each in options]
-    for number, values in texts.numbers.items():
-        orders[number] = _order(values)
+    folded = list(map(str.casefold, map(str.strip, chain.from_iterable(options))))
+    orders = _orders(folded, texts.sizes)
+    if texts.numbers:
+        which = list(texts.numbers)
+        orders[which] = _orders(list(chain.from_iterable(texts.numbers.values())), texts.sizes[which])
     return orders
 
 
-def _order(values: Sequence[Any]) -> int:
-    following = values[1:]
-    if not following:
-        return 0
-    return 1 if all(map(lt, values, following)) else -int(all(map(gt, values, following)))
+def _orders(values: Sequence[Any], sizes: NDArray[int64]) -> NDArray[int64]:
+    """1 where all values of a question but the last are less than the next, -1 where greater, else 0."""
+    ends = np.cumsum(sizes)
+    # The last pair is of a value that does not exist: the values of a question have one pair less than values.
+    pairs = [np.fromiter(chain(map(relation, values, values[1:]), (False,)), np.int64) for relation in (lt, gt)]
+    rising, falling = (np.concatenate(([0], np.cumsum(found)))[:, None] for found in pairs)
+    counts = np.concatenate((rising, falling), axis=1)
+    inside = counts[np.maximum(ends - 1, ends - sizes)] - counts[ends - sizes]
+    is_order = (inside == sizes[:, None] - 1) & (sizes[:, None] > 1)
+    return is_order[:, 0].astype(np.int64) - is_order[:, 1]
 
 
 def _shared_parts(option_terms: Sequence[Sequence[str]]) -> list[float]:
