@@ -118,12 +118,13 @@ class ItemTable:
         column = ColumnOfGolds(lambda: self.table, options_of)
         for row in self.table:
             item = read_item(row, self.path, column)
-            if item.id in seen:
+            name = item.sample.id
+            if name in seen:
                 # Decisions are about ids, so that this row needs one of its own.
-                name = f"{item.id} (row {row.index + 1})"
-                sentence = f"row {row.index + 1}: another row has the same id {item.id!r}"
+                sentence = f"row {row.index + 1}: another row has the same id {name!r}"
+                name = f"{name} (row {row.index + 1})"
                 item = replace(item, sample=replace(item.sample, id=name), problem=sentence)
-            seen.add(item.id)
+            seen.add(name)
             yield item
 
     def _benchmark_items(self) -> Iterator[Item]:

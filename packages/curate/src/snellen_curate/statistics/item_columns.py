@@ -291,7 +291,7 @@ class ItemColumns:
     def _new_columns(self, items: Sequence[Item]) -> dict[str, int]:
         """Add the groups, sources and licences that no item before had: to each the number of its first item."""
         known = self.groups.keys() | self._too_fine
-        cells = set().union(*[item.cells for item in items])
+        cells = set[str]().union(*[item.cells for item in items])
         stated = [name for name in (SOURCE_COLUMN, *LICENCE_COLUMNS) if name in cells]
         first: dict[str, int] = {}
         if known.issuperset(chain(stated, *[item.sample.groups for item in items])):

@@ -81,8 +81,10 @@ def choice_texts(questions: Sequence[str], options: Sequence[Sequence[str]]) -> 
     echoed = list(compress(range(len(words)), map(not_, map(set.isdisjoint, words, asked))))
     terms = {number: split_all_terms(options[number]) for number in {*alike, *echoed}}
     shared = ((number, _shared_parts(terms[number])) for number in alike)
-    numbers = ((n, read_numbers(each)) for n, each in enumerate(options) if each and _NUMBER.match(each[0].strip()))
-    boxes = ((n, read_boxes(each)) for n, each in enumerate(options) if each and each[0].count(",") == 3)
+    firsts = [each[0] if each else "" for each in options]
+    may_be_numbers = compress(range(len(firsts)), map(_NUMBER.match, map(str.strip, firsts)))
+    numbers = ((number, read_numbers(options[number])) for number in may_be_numbers)
+    boxes = ((number, read_boxes(options[number])) for number, text in enumerate(firsts) if text.count(",") == 3)
     return ChoiceTexts(
         np.fromiter(map(len, options), np.int64),
         np.fromiter(map(len, map(str.strip, flat)), np.int64),
