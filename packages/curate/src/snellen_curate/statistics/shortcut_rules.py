@@ -291,7 +291,8 @@ def _orders(values: Sequence[Any], sizes: NDArray[int64]) -> NDArray[int64]:
     counts = np.concatenate((rising, falling), axis=1)
     inside = counts[np.maximum(ends - 1, ends - sizes)] - counts[ends - sizes]
     is_order = (inside == sizes[:, None] - 1) & (sizes[:, None] > 1)
-    return is_order[:, 0].astype(np.int64) - is_order[:, 1]
+    orders: NDArray[int64] = is_order[:, 0].astype(np.int64) - is_order[:, 1]
+    return orders
 
 
 def _shared_parts(option_terms: Sequence[Sequence[str]]) -> list[float]:
