@@ -285,7 +285,7 @@ def sorted_orders(texts: ChoiceTexts, options: Sequence[Sequence[str]]) -> NDArr
 def _orders(values: Sequence[Any], sizes: NDArray[int64]) -> NDArray[int64]:
     """1 where all values of a question but the last are less than the next, -1 where greater, else 0."""
     ends = np.cumsum(sizes)
-    # The last pair is of a value that does not exist: the values of a question have one pair less than values.
+    # A last pair is added, so that there are as many pairs as values.
     pairs = [np.fromiter(chain(map(relation, values, values[1:]), (False,)), np.int64) for relation in (lt, gt)]
     rising, falling = (np.concatenate(([0], np.cumsum(found)))[:, None] for found in pairs)
     counts = np.concatenate((rising, falling), axis=1)
