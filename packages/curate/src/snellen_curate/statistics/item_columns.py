@@ -196,7 +196,8 @@ class ItemColumns:
 
     def rows(self) -> ItemRows:
         """All items so far."""
-        return np.concatenate(self._rows)
+        self._rows = [np.concatenate(self._rows)]
+        return self._rows[0]
 
     @property
     def sample(self) -> list[SampledQuestion]:

@@ -90,7 +90,11 @@ def measure_data(
 def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetStatistics:
     """The statistics of the items that were added."""
     rows = columns.rows()
-    groups, chosen = _measure_groups(columns, rows), _choices(rows)
+    groups = _measure_groups(columns, rows)
+    chosen = _choices(rows)
+    positions, shortcuts = _measure_positions(chosen), adjust_tests(_test_shortcuts(chosen))
+    # A million items are 100 MB, of which what follows makes copies of its own.
+    del chosen
     sample = columns.sample
     probed = probe_texts(sample, columns.closed) if probe and len(sample) >= MIN_PROBED else None
     kinds = np.bincount(rows["kind"], minlength=len(KINDS)).tolist()
@@ -110,10 +114,10 @@ def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetSta
         media=_count_media(rows, columns),
         images=_measure_images(rows, columns),
         videos=_measure_videos(rows, columns),
-        positions=_measure_positions(chosen),
+        positions=positions,
         yes_no=_balance_yes_no(rows),
         baselines=guess_baselines(rows),
-        shortcuts=adjust_tests(_test_shortcuts(chosen)),
+        shortcuts=shortcuts,
         groups=groups,
         frequent_by_group={column: _mean_frequent(labels) for column, labels in groups.items()},
         probe=probed,
