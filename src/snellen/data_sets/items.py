@@ -6,7 +6,7 @@ be asked says why in `problem`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,12 +118,13 @@ class ItemTable:
         column = ColumnOfGolds(lambda: self.table, options_of)
         for row in self.table:
             item = read_item(row, self.path, column)
-            if item.id in seen:
+            name = item.sample.id
+            if name in seen:
                 # Decisions are about ids, so that this row needs one of its own.
-                name = f"{item.id} (row {row.index + 1})"
-                sentence = f"row {row.index + 1}: another row has the same id {item.id!r}"
+                sentence = f"row {row.index + 1}: another row has the same id {name!r}"
+                name = f"{name} (row {row.index + 1})"
                 item = replace(item, sample=replace(item.sample, id=name), problem=sentence)
-            seen.add(item.id)
+            seen.add(name)
             yield item
 
     def _benchmark_items(self) -> Iterator[Item]:
@@ -131,7 +132,7 @@ class ItemTable:
         rows = _RememberedRows(self.table)
         for sample in self.benchmark.samples(rows):
             row = rows.take(sample.id)
-            yield Item(sample, {} if row is None else _other_cells(row, sample))
+            yield Item(sample, {} if row is None else _other_cells(row, sample, options_of(row)))
 
 
 class NoQuestions(UsageError):
@@ -180,13 +181,13 @@ def read_item(row: Row, path: str, column: ColumnOfGolds | None = None) -> Item:
             hint=cells.get("hint", ""),
             groups={name: cells[name] for name in GROUP_COLUMNS if name in cells},
         )
-    options = option_cells(cells)
+    options = sample.options or option_cells(cells)
     if options and sample.kind == "open":
         # As it stands in the file: asked, its options are part of the question.
         sample = replace(sample, question=cells.get("question", ""), options=options)
     if UNIT_COLUMN in cells:
         sample = replace(sample, unit=cells[UNIT_COLUMN])
-    return Item(sample, _other_cells(row, sample), problem)
+    return Item(sample, _other_cells(row, sample, options), problem)
 
 
 def folder_outside(ref: MediaRef, roots: Sequence[Path]) -> str:
@@ -226,10 +227,10 @@ def item_kind(item: Item) -> str:
     return MULTI if item.sample.kind == "open" and item.sample.options else item.sample.kind
 
 
-def _other_cells(row: Row, sample: Sample) -> dict[str, str]:
-    """The cells of a row that the sample does not hold."""
+def _other_cells(row: Row, sample: Sample, options: Iterable[str]) -> dict[str, str]:
+    """The cells of a row that the sample does not hold; `options` are its columns of options."""
     cells = row.cells
-    held = {*option_cells(cells), *sample.groups, gold_column(cells)}
+    held = {*options, *sample.groups, gold_column(cells)}
     others = {
         name: cell for name, cell in cells.items() if name not in _ASKED and name not in held and not _is_medium(name)
     }

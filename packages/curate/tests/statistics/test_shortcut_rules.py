@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from snellen_curate.statistics.shortcut_rules import (
-    SHORTCUT_RULES,
-    choice_texts,
-    pick_options,
-    read_numbers,
-    sorted_order,
-)
+from snellen_curate.statistics.shortcut_rules import choice_texts, pick_options, read_numbers, sorted_orders
 
 PICKS = [
     ("longest", "", ["a", "bbb", "cc"], [1]),
@@ -55,9 +50,24 @@ PICKS = [
 
 @pytest.mark.parametrize(("rule", "question", "options", "picks"), PICKS)
 def test_shortcut_rules_pick_options(rule: str, question: str, options: list[str], picks: list[int]) -> None:
-    texts = choice_texts(question, options)
-    assert list(SHORTCUT_RULES[rule].pick(texts)) == picks
-    assert pick_options(texts) == [each.pick(texts) for each in SHORTCUT_RULES.values()]
+    found = pick_options(choice_texts([question], [options]), [rule])
+    assert np.flatnonzero(found.options[0]).tolist() == picks
+    assert found.counts.tolist() == [[len(picks)]]
+
+
+def test_many_questions_are_picked_as_one_by_one() -> None:
+    """Questions without options and with one among them, and options of several lines."""
+    cases = [(question, options) for _, question, options, _ in PICKS]
+    cases += [("", []), ("red?", ["a\nred dog", "b", ""]), ("", ["3"]), ("", ["x\nAll of the above", "y"]), ("", [""])]
+    texts = choice_texts(*zip(*cases, strict=True))
+    together = pick_options(texts)
+    alone = [pick_options(choice_texts([question], [options])) for question, options in cases]
+    assert (together.options == np.concatenate([each.options for each in alone], axis=1)).all()
+    assert (together.counts == np.concatenate([each.counts for each in alone], axis=1)).all()
+    assert (
+        together.counts[:, texts.sizes > 0]
+        == np.add.reduceat(together.options, together.starts[texts.sizes > 0], axis=1, dtype=np.int64)
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -90,11 +100,15 @@ def test_reads_numbers_of_options(options: list[str], numbers: list[float]) -> N
     ],
 )
 def test_order(options: list[str], order: int) -> None:
-    assert sorted_order(choice_texts("", options)) == order
+    assert sorted_orders(choice_texts([""], [options]), [options]).tolist() == [order]
+
+
+def test_orders_of_many_questions() -> None:
+    options = [["b", "a"], [], ["1", "2", "10"], ["a"], ["a", "B", "c"], ["10", "9"], ["a", "c", "b"], []]
+    assert sorted_orders(choice_texts([""] * 8, options), options).tolist() == [-1, 0, 1, 0, 1, -1, 0, 0]
 
 
 def test_options_over_several_lines() -> None:
-    texts = choice_texts("", ["a\nred dog", "b", ""])
-    assert texts.option_terms == [["a", "red", "dog"], ["b"], []]
-    assert choice_texts("", ["a b", "", "c"]).option_terms == [["a", "b"], [], ["c"]]
-    assert choice_texts("", []).option_terms in ([], [[]])
+    texts = choice_texts(["", "", ""], [["a\nred dog", "b", ""], [], ["a b", "", "c"]])
+    assert texts.option_terms == [["a", "red", "dog", "b"], [], ["a", "b", "c"]]
+    assert texts.lengths.tolist() == [9, 1, 0, 3, 0, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen_curate.statistics.words import count_words, is_unspaced, split_terms, split_words
+from snellen_curate.statistics.words import count_words, is_unspaced, split_all_terms, split_terms, split_words
 
 WORDS = [
     ("", []),
@@ -26,7 +26,7 @@ WORDS = [
 @pytest.mark.parametrize(("text", "words"), WORDS, ids=[text or "empty" for text, _ in WORDS])
 def test_splits_words(text: str, words: list[str]) -> None:
     assert list(split_words(text)) == words
-    assert count_words(text) == len(words)
+    assert count_words([text]) == [len(words)]
 
 
 @pytest.mark.parametrize(("text", "unspaced"), [("plain", False), ("naïve", False), ("한국어", False), ("红", True)])
@@ -45,3 +45,20 @@ def test_scripts_without_spaces(text: str, unspaced: bool) -> None:
 )
 def test_splits_terms(text: str, terms: list[str]) -> None:
     assert split_terms(text) == terms
+
+
+def test_texts_together_are_split_as_one_by_one() -> None:
+    texts = [text for text, _ in WORDS]
+    texts += [
+        "",
+        "The Red, big-boned DOG's (3.5 m)",
+        "two\nlines: 3",
+        "3.14abc of .5",
+        "\x1c_a_\u2028b\x00",
+        "ΑΣ\nΟΔΟΣ",
+        "",
+    ]
+    assert split_all_terms(texts) == [split_terms(text) for text in texts]
+    assert split_all_terms(["one\ntwo"]) == [["one", "two"]]
+    assert split_all_terms([]) == []
+    assert count_words(texts) == [len(split_words(text)) for text in texts]

@@ -10,6 +10,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import chain
+from operator import ne
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,14 +26,8 @@ from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.data_sets.items import Item, item_kind
 from snellen.settings import max_image_pixels
 from snellen_curate.attribution import LICENCE_COLUMNS, own_licence
-from snellen_curate.statistics.shortcut_rules import (
-    SHORTCUT_RULES,
-    ChoiceTexts,
-    choice_texts,
-    pick_options,
-    sorted_order,
-)
-from snellen_curate.statistics.words import count_words, is_unspaced, split_terms
+from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, pick_options, sorted_orders
+from snellen_curate.statistics.words import count_words, is_unspaced, split_all_terms
 
 _HEADER_BYTES = 1 << 16
 """Enough for the header of nearly every image; a file whose header is longer is read whole."""
@@ -125,8 +120,6 @@ KINDS = ("choice", "multi", "yes_no", "open", "place", "fields", "page")
 SOURCE_COLUMN = "source"
 MAX_LABELS = 10_000
 """Groups of a column above which it is no grouping."""
-_ROWS_AT_ONCE = 10_000
-"""Items that are held as Python values before they become an array."""
 
 ITEM = np.dtype(
     [
@@ -150,7 +143,7 @@ ITEM = np.dtype(
 )
 """What is kept of each item."""
 
-_NO_PICKS = [()] * len(SHORTCUT_RULES)
+_YES_NO = ("Yes", "No")
 
 ItemRows = NDArray[Any]
 """An array of `ITEM`, (items,)."""
@@ -167,7 +160,7 @@ class SampledQuestion(NamedTuple):
 
 
 class ItemColumns:
-    """Numbers of each item, appended one by one; see `add`."""
+    """Numbers of each item, appended some thousand items at a time; see `add`."""
 
     def __init__(self, by: Sequence[str] | None = None, read_media: bool = True, sample_size: int = 0) -> None:
         """`by`: columns to group by; None takes the groups of the samples, sources and licences.
@@ -191,8 +184,7 @@ class ItemColumns:
         self.words: set[int] = set()
         self.questions: set[int] = set()
         """Hashes of 64 bits: two of a million are equal with a probability of 3 in 100 million."""
-        self._finished: list[ItemRows] = []
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[ItemRows] = [np.zeros(0, ITEM)]
         self._count = 0
         self._too_fine: set[str] = set()
         """Columns that nobody asked for, with too many labels."""
@@ -204,82 +196,90 @@ class ItemColumns:
 
     def rows(self) -> ItemRows:
         """All items so far."""
-        return np.concatenate([*self._finished, np.array(self._rows, ITEM)])
+        self._rows = [np.concatenate(self._rows)]
+        return self._rows[0]
 
     @property
     def sample(self) -> list[SampledQuestion]:
         """The closed questions that were kept, in the order of the data."""
         return [question for _, _, question in sorted(self._sample, key=lambda kept: -kept[1])]
 
-    def add(self, item: Item) -> None:
-        """Append an item. Raises UsageError for a grouping with too many groups."""
-        sample = item.sample
-        self._add_groups(item)
+    def add(self, items: Sequence[Item]) -> None:
+        """Append items, column by column: what is counted of many texts at once takes a third of the time. Raises
+        UsageError for a grouping with too many groups."""
+        self._add_groups(items)
+        samples = [item.sample for item in items]
         # A row whose answer is none of its options stays a choice.
-        kind = "choice" if item.problem and sample.options else item_kind(item)
-        options = list(sample.options.values())
-        texts = choice_texts(sample.question, options)
-        first_option = len(self.option_words)
-        self._add_texts(sample, texts)
-        self._add_missing(item, kind, options)
-        labels = ("Yes", "No") if kind == "yes_no" else tuple(sample.options) if kind == "choice" else ()
-        accepted = [labels.index(answer) for answer in sample.gold if answer in labels]
-        right = accepted[0] if len(accepted) == 1 else -1
-        cluster = _cluster(sample, self._count)
-        gold = sample.gold[0] if sample.gold else ""
-        is_closed = right >= 0 and len(labels) > 1
-        has_rules = is_closed and kind == "choice"
-        picks = pick_options(texts) if has_rules else _NO_PICKS
-        row = (  # In the order of `ITEM`.
-            KINDS.index(kind),
-            count_words(sample.question),
-            count_words(sample.hint) if sample.hint else 0,
-            count_words(sample.options.get(gold, gold)) if sample.gold else -1,
-            len(options),
-            first_option,
-            max(1, *texts.lengths) / max(1, min(texts.lengths)) if options else math.nan,
-            sorted_order(texts),
-            len(labels),
-            len(accepted),
-            right,
-            sum([ref.kind == "image" for ref in sample.media]),
-            sum([ref.kind == "video" for ref in sample.media]),
-            cluster,
-            [*map(len, picks)],
-            [right in each for each in picks],
-        )
-        self._add_row(row)
-        if self.sample_size and is_closed:
-            self._draw(sample, options if has_rules else labels, right, cluster)
+        kinds = ["choice" if item.problem and item.sample.options else item_kind(item) for item in items]
+        options = [list(sample.options.values()) for sample in samples]
+        rows = np.zeros(len(items), ITEM)
+        rows["kind"] = list(map(KINDS.index, kinds))
+        rows["options"] = sizes = np.array(list(map(len, options)), np.int64)
+        rows["first_option"] = len(self.option_words) + np.cumsum(sizes) - sizes
+        self._count_words(samples, options, rows)
+        self._add_missing(items, rows)
+        labels = [
+            _YES_NO if kind == "yes_no" else sample.options if kind == "choice" else ()
+            for kind, sample in zip(kinds, samples, strict=True)
+        ]
+        accepted = [
+            [list(own).index(answer) for answer in sample.gold if answer in own]
+            for own, sample in zip(labels, samples, strict=True)
+        ]
+        rows["guessed"] = list(map(len, labels))
+        rows["accepted"] = list(map(len, accepted))
+        rows["right"] = [places[0] if len(places) == 1 else -1 for places in accepted]
+        rows["cluster"] = [
+            _cluster(sample, number) if sample.media or sample.unit else 2 * number
+            for number, sample in enumerate(samples, self._count)
+        ]
+        self._add_texts(samples, options, rows)
+        for number in np.flatnonzero((rows["right"] >= 0) & (rows["guessed"] > 1)) if self.sample_size else ():
+            shown = options[number] if kinds[number] == "choice" else _YES_NO
+            self._draw(samples[number], shown, int(rows["right"][number]), int(rows["cluster"][number]))
+        self._rows.append(rows)
+        self._count += len(items)
 
-    def _add_row(self, row: tuple[Any, ...]) -> None:
-        self._rows.append(row)
-        self._count += 1
-        if len(self._rows) == _ROWS_AT_ONCE:
-            self._finished.append(np.array(self._rows, ITEM))
-            self._rows.clear()
+    def _count_words(self, samples: Sequence[Sample], options: Sequence[Sequence[str]], rows: ItemRows) -> None:
+        golds = [sample.gold[0] if sample.gold else "" for sample in samples]
+        answers = [sample.options.get(gold, gold) for sample, gold in zip(samples, golds, strict=True)]
+        rows["question_words"] = count_words([sample.question for sample in samples])
+        rows["hint_words"] = count_words([sample.hint for sample in samples])
+        rows["answer_words"] = np.where([bool(sample.gold) for sample in samples], count_words(answers), -1)
+        self.option_words.extend(count_words(list(chain.from_iterable(options))))
 
-    def _add_texts(self, sample: Sample, texts: ChoiceTexts) -> None:
-        """Add the words and texts that are counted over all items."""
-        self.option_words.extend(map(count_words, texts.options))
-        self.equal_options += len(set(texts.options)) < len(texts.options)
-        self.unspaced += is_unspaced(sample.question) or is_unspaced(texts.lines)
-        self.questions.add(hash(sample.question))
-        self.words.update(map(hash, chain(texts.question_terms, *texts.option_terms)))
-        if sample.hint:
-            self.words.update(map(hash, split_terms(sample.hint)))
+    def _add_texts(self, samples: Sequence[Sample], options: Sequence[Sequence[str]], rows: ItemRows) -> None:
+        """Set what is seen in the options, and add the words and texts that are counted over all items."""
+        questions = [sample.question for sample in samples]
+        texts = choice_texts(questions, options)
+        picks = pick_options(texts)
+        rows["order"] = sorted_orders(texts, options)
+        rows["length_ratio"] = math.nan
+        if len(starts := picks.starts[texts.sizes > 0]):
+            lengths = texts.lengths.clip(1)
+            longest, shortest = np.maximum.reduceat(lengths, starts), np.minimum.reduceat(lengths, starts)
+            rows["length_ratio"][texts.sizes > 0] = longest / shortest
+        ruled = np.flatnonzero((rows["kind"] == KINDS.index("choice")) & (rows["right"] >= 0) & (rows["guessed"] > 1))
+        rows["picked"][ruled] = picks.counts.T[ruled]
+        rows["picks_right"][ruled] = picks.options[:, picks.starts[ruled] + rows["right"][ruled]].T
+        self.equal_options += sum(map(ne, map(len, map(set, options)), map(len, options)))
+        if not "".join(chain(questions, *options)).isascii():
+            self.unspaced += sum(
+                [any(map(is_unspaced, (each, *own))) for each, own in zip(questions, options, strict=True)]
+            )
+        self.questions.update(map(hash, questions))
+        hints = split_all_terms([sample.hint for sample in samples if sample.hint])
+        terms = set(chain.from_iterable(chain(texts.question_terms, texts.option_terms, hints)))
+        self.words.update(map(hash, terms))
 
-    def _add_groups(self, item: Item) -> None:
-        """Add the labels of an item. Raises UsageError for a column of `by` with more than
+    def _add_groups(self, items: Sequence[Item]) -> None:
+        """Add the labels of the items. Raises UsageError for a column of `by` with more than
         `MAX_LABELS` labels."""
-        if self.by is None:
-            stated = (name for name in (SOURCE_COLUMN, *LICENCE_COLUMNS) if name in item.cells)
-            for name in (*item.sample.groups, *stated):
-                if name not in self.groups and name not in self._too_fine:
-                    self.groups[name] = _new_groups()
-                    self.groups[name][""].extend(range(self._count))
+        first = self._new_columns(items) if self.by is None else {}
         for name, labelled in list(self.groups.items()):
-            labelled[item.label(name)].append(self._count)
+            begin = first.get(name, self._count)
+            for number, item in enumerate(items[begin - self._count :], begin):
+                labelled[item.label(name)].append(number)
             if len(labelled) > MAX_LABELS:
                 if self.by is not None:
                     raise UsageError(
@@ -289,24 +289,45 @@ class ItemColumns:
                 del self.groups[name]
                 self._too_fine.add(name)
 
-    def _add_missing(self, item: Item, kind: str, options: Sequence[str]) -> None:
-        sample = item.sample
-        # All are looked at: each distinct medium is counted.
-        readable = [self._is_readable(ref) for ref in sample.media]
+    def _new_columns(self, items: Sequence[Item]) -> dict[str, int]:
+        """Add the groups, sources and licences that no item before had: to each the number of its first item."""
+        known = self.groups.keys() | self._too_fine
+        cells = set[str]().union(*[item.cells for item in items])
+        stated = [name for name in (SOURCE_COLUMN, *LICENCE_COLUMNS) if name in cells]
+        first: dict[str, int] = {}
+        if known.issuperset(chain(stated, *[item.sample.groups for item in items])):
+            return first
+        for number, item in enumerate(items, self._count):
+            for name in (*item.sample.groups, *(name for name in stated if name in item.cells)):
+                if name not in known:
+                    known.add(name)
+                    first[name] = number
+                    self.groups[name] = _new_groups()
+                    self.groups[name][""].extend(range(number))
+        return first
+
+    def _add_missing(self, items: Sequence[Item], rows: ItemRows) -> None:
+        """Count what items lack, and set their numbers of media; each distinct medium is looked at."""
+        samples = [item.sample for item in items]
+        unreadable = 0
+        for number, sample in enumerate(samples):
+            if sample.media:
+                kinds = [ref.kind for ref in sample.media]
+                rows["images"][number], rows["videos"][number] = kinds.count("image"), kinds.count("video")
+                unreadable += False in [self._is_readable(ref) for ref in sample.media]
         lacking = {
-            "question": not sample.question,
-            "options": kind == "choice" and not options,
-            "option text": bool(options) and not all(options),
-            "answer": not sample.gold,
-            "image or video": not sample.media,
-            "source": not item.label(SOURCE_COLUMN),
-            "licence": not item.cells or not own_licence(item.cells),
-            "readable image or video": not all(readable),
-            "valid row": bool(item.problem),
+            "question": sum([not sample.question for sample in samples]),
+            "options": int(((rows["kind"] == KINDS.index("choice")) & (rows["options"] == 0)).sum()),
+            "option text": sum([not all(sample.options.values()) for sample in samples]),
+            "answer": sum([not sample.gold for sample in samples]),
+            "image or video": sum([not sample.media for sample in samples]),
+            "source": sum([not item.label(SOURCE_COLUMN) for item in items]),
+            "licence": sum([not item.cells or not own_licence(item.cells) for item in items]),
+            "readable image or video": unreadable,
+            "valid row": sum([bool(item.problem) for item in items]),
         }
-        for what, lacks in lacking.items():
-            # Zeros are kept too. An update of the counter takes four times as long.
-            self.missing[what] += lacks
+        for what, count in lacking.items():
+            self.missing[what] += count
 
     def _is_readable(self, ref: MediaRef) -> bool:
         """Whether a medium can be read, as far as that is known; a new one is added."""

@@ -1,5 +1,5 @@
-"""`measure_data`: the statistics of any data set and of its groups. Items are read one by one into
-columns of numbers, which are summarised as arrays."""
+"""`measure_data`: the statistics of any data set and of its groups. Items are read, a
+thousand at a time, into columns of numbers, which are summarised as arrays."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,9 @@ from snellen_curate.statistics.shortcuts import PickTable, ShortcutTest, adjust_
 from snellen_curate.statistics.text_probe import MIN_PROBED, probe_texts
 from snellen_curate.statistics.words import UNSPACED_SCRIPTS
 
-_STEP = 1_000
+_BLOCK = 250
+"""Items that are added at once: with more their words are more objects than the caches of a processor hold."""
+_STEP = 4 * _BLOCK
 """Items after which progress is reported."""
 
 
@@ -73,10 +76,11 @@ def measure_data(
             raise UnknownName("column", name, _groupings(table))
     columns = ItemColumns(options.by, options.read_media, options.probe)
     total = len(table)
-    for number, item in enumerate(table, 1):
-        columns.add(item)
-        if progress is not None and number % _STEP == 0:
-            progress(number, total)
+    items = iter(table)
+    while block := list(islice(items, _BLOCK)):
+        columns.add(block)
+        if progress is not None and len(columns) % _STEP == 0:
+            progress(len(columns), total)
     for name in options.by or ():
         if not any(columns.groups[name]):
             raise UnknownName("column", name, _groupings(table))
@@ -87,6 +91,10 @@ def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetSta
     """The statistics of the items that were added."""
     rows = columns.rows()
     groups = _measure_groups(columns, rows)
+    chosen = _choices(rows)
+    positions, shortcuts = _measure_positions(chosen), adjust_tests(_test_shortcuts(chosen))
+    # A million items are 100 MB, of which what follows makes copies of its own.
+    del chosen
     sample = columns.sample
     probed = probe_texts(sample, columns.closed) if probe and len(sample) >= MIN_PROBED else None
     kinds = np.bincount(rows["kind"], minlength=len(KINDS)).tolist()
@@ -106,10 +114,10 @@ def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetSta
         media=_count_media(rows, columns),
         images=_measure_images(rows, columns),
         videos=_measure_videos(rows, columns),
-        positions=_measure_positions(rows),
+        positions=positions,
         yes_no=_balance_yes_no(rows),
         baselines=guess_baselines(rows),
-        shortcuts=adjust_tests(_test_shortcuts(rows)),
+        shortcuts=shortcuts,
         groups=groups,
         frequent_by_group={column: _mean_frequent(labels) for column, labels in groups.items()},
         probe=probed,
@@ -178,18 +186,16 @@ def _choices(rows: ItemRows) -> ItemRows:
     return chosen
 
 
-def _measure_positions(rows: ItemRows) -> PositionBalance:
-    """Where the right options of these items stand."""
-    chosen = _choices(rows)
+def _measure_positions(chosen: ItemRows) -> PositionBalance:
+    """Where the right options of these items stand, which have one of several."""
     options, right = chosen["options"], chosen["right"]
     return balance_of_counts(
         {count: np.bincount(right[options == count], minlength=count).tolist() for count in np.unique(options).tolist()}
     )
 
 
-def _test_shortcuts(rows: ItemRows) -> list[ShortcutTest]:
-    """Each rule on these items, not corrected for their number."""
-    chosen = _choices(rows)
+def _test_shortcuts(chosen: ItemRows) -> list[ShortcutTest]:
+    """Each rule on these items, which have one right option of several; not corrected for their number."""
     tests = []
     for number, rule in enumerate(SHORTCUT_RULES):
         picked, right = chosen["picked"][:, number].astype(np.int64), chosen["picks_right"][:, number]
@@ -291,7 +297,7 @@ def _measure_groups(columns: ItemColumns, rows: ItemRows) -> dict[str, list[Grou
 
 
 def _measure_group(label: str, rows: ItemRows, columns: ItemColumns) -> GroupStatistics:
-    options = rows["options"]
+    options, chosen = rows["options"], _choices(rows)
     return GroupStatistics(
         label=label,
         items=len(rows),
@@ -300,8 +306,8 @@ def _measure_group(label: str, rows: ItemRows, columns: ItemColumns) -> GroupSta
         images=int(rows["images"].sum()),
         videos=int(rows["videos"].sum()),
         baselines=guess_baselines(rows),
-        positions=_measure_positions(rows),
-        shortcuts=[test for test in _test_shortcuts(rows) if test.n >= MIN_IN_GROUP],
+        positions=_measure_positions(chosen),
+        shortcuts=[test for test in _test_shortcuts(chosen) if test.n >= MIN_IN_GROUP],
     )
 
 

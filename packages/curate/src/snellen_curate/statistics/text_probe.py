@@ -11,7 +11,7 @@ floor; `snellen run --control blind` asks a model.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from snellen.stats.resampling import seeded_generator
 from snellen_curate.statistics.item_columns import SampledQuestion
 from snellen_curate.statistics.results import ProbeScore, TextProbe
 from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, long_terms, pick_options
+from snellen_curate.statistics.words import split_all_terms
 
 FOLDS = 5
 MIN_PROBED = 50
@@ -271,8 +272,13 @@ def _option_features(questions: Sequence[SampledQuestion]) -> tuple[NDArray[floa
     fixed: list[list[float]] = []
     vocabularies: list[dict[object, int]] = [{} for _ in _WORDS]
     cells: list[list[tuple[int, int]]] = [[] for _ in _WORDS]
-    for question in questions:
-        for values, found in _features_of_options(question):
+    texts = choice_texts([question.question for question in questions], [question.options for question in questions])
+    picks = pick_options(texts, (*_LENGTHS[2:], *_RULES))
+    counts = np.repeat(picks.counts, texts.sizes, axis=1)
+    shares = (picks.options / np.maximum(counts, 1)).T.tolist()
+    columns = iter(zip(texts.lengths.tolist(), shares, strict=True))
+    for question, question_terms in zip(questions, texts.question_terms, strict=True):
+        for values, found in _features_of_options(question, question_terms, columns):
             for vocabulary, own_cells, own_terms in zip(vocabularies, cells, found, strict=True):
                 for term in own_terms:
                     number = vocabulary.setdefault(term, len(vocabulary))
@@ -288,26 +294,25 @@ def _option_features(questions: Sequence[SampledQuestion]) -> tuple[NDArray[floa
 _OptionFeatures = tuple[list[float], tuple[Sequence[object], ...]]
 
 
-def _features_of_options(question: SampledQuestion) -> list[_OptionFeatures]:
-    """For each option its fixed features, and the terms of each feature of words."""
-    texts = choice_texts(question.question, question.options)
+def _features_of_options(
+    question: SampledQuestion, question_terms: Sequence[str], columns: Iterator[tuple[int, list[float]]]
+) -> list[_OptionFeatures]:
+    """For each option its fixed features, and the terms of each feature of words. `columns`: for each option its
+    characters, and for each rule that picks it, 1 divided by the number that the rule picks."""
     count = len(question.options)
     yes_no = list(question.options) == ["Yes", "No"]
-    picks = {} if yes_no else dict(zip(SHORTCUT_RULES, pick_options(texts), strict=True))
-    words = list(dict.fromkeys(long_terms(texts)))[:_MAX_QUESTION_TERMS]
+    words = list(dict.fromkeys(long_terms(question_terms)))[:_MAX_QUESTION_TERMS]
     features: list[_OptionFeatures] = []
-    for place, option_terms in enumerate(texts.option_terms):
+    for place, option_terms in enumerate(split_all_terms(question.options)):
+        characters, shares = next(columns)
         places = [0.0] * len(_PLACES)
         if yes_no:
             places[-1] = float(place == 0)
         else:
             places[min(place, 3)] = float(place < 4)
             places[4] = float(place == count - 1)
-        length = [math.log1p(texts.lengths[place]), math.log1p(len(option_terms))]
-        picked = [
-            1 / len(chosen) if place in chosen else 0.0
-            for chosen in (picks.get(rule, ()) for rule in (*_LENGTHS[2:], *_RULES))
-        ]
+        length = [math.log1p(characters), math.log1p(len(option_terms))]
+        picked = [0.0] * len(shares) if yes_no else shares
         text = " ".join(option_terms)
         given: Sequence[object] = [(word, text) for word in words] if len(option_terms) <= _MAX_OPTION_TERMS else ()
         features.append(([*places, *length, *picked], (tuple(set(option_terms)), (text,), given)))

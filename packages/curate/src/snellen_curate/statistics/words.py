@@ -40,7 +40,10 @@ _WORD = re.compile(
 )
 _TERM = re.compile(rf"{_UNSPACED.pattern}|[^\W{_SINGLE}{_LENGTH_MARKS}]+(?:[.,:]\d+)*")
 
-_TERM_OR_LINE = re.compile(rf"{_TERM.pattern}|\n")
+_UNPLAIN = re.compile(r"[.,:\x80-\U0010ffff](?:\d|(?<=[^\x00-\x7f]))")
+"""What terms are not simply separated by: decimal numbers and what is not ASCII."""
+_SPACES = "".join(chr(sign) if chr(sign).isalnum() or chr(sign) in "_\n" else " " for sign in range(128))
+"""For each ASCII character itself, if it may be part of a term, else a space; line breaks stay."""
 
 
 def split_words(text: str) -> Sequence[str]:
@@ -50,9 +53,10 @@ def split_words(text: str) -> Sequence[str]:
     return _WORD.findall(text)
 
 
-def count_words(text: str) -> int:
-    """Number of words of a text."""
-    return len(split_words(text))
+def count_words(texts: Sequence[str]) -> list[int]:
+    """Number of words of each text."""
+    split = str.split if "".join(texts).isascii() else split_words
+    return list(map(len, map(split, texts)))
 
 
 def is_unspaced(text: str) -> bool:
@@ -66,14 +70,20 @@ def split_terms(text: str) -> list[str]:
     return _TERM.findall(text.lower())
 
 
-def split_lines(text: str) -> list[list[str]]:
-    """`split_terms` of each line of a text, for little more time than for one."""
-    lines: list[list[str]] = []
-    terms: list[str] = []
-    for term in _TERM_OR_LINE.findall(text.lower()):
-        if term == "\n":
-            lines.append(terms)
-            terms = []
-        else:
-            terms.append(term)
-    return [*lines, terms]
+def split_all_terms(texts: Sequence[str]) -> list[list[str]]:
+    """`split_terms` of each text. Plain ones are split together, without a regular expression, in a tenth of the
+    time."""
+    text = "\n".join(texts).lower()
+    if text.count("\n") >= len(texts):
+        text = "\n".join([each.replace("\n", " ") for each in texts]).lower()
+    others: list[int] = []
+    if _UNPLAIN.search(text):
+        lines = text.split("\n")
+        others = [number for number, line in enumerate(lines) if _UNPLAIN.search(line)]
+        for number in others:
+            lines[number] = ""
+        text = "\n".join(lines)
+    terms = list(map(str.split, text.translate(_SPACES).split("\n")))[: len(texts)]
+    for number in others:
+        terms[number] = split_terms(texts[number])
+    return terms
