@@ -15,6 +15,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from snellen.core.grouping import group_by
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -126,9 +128,7 @@ def split_cache(cache: Any, mask: Tensor, next_positions: Sequence[int]) -> list
     parts = [part for layer in cache.layers for part in (layer.keys, layer.values)]
     if any(part.shape[2] != mask.shape[1] for part in parts):
         raise ValueError("a layer of the model has let go of some tokens")
-    groups: dict[Hashable, list[int]] = {}
-    for part_index, part in enumerate(parts):
-        groups.setdefault((part.shape, part.dtype, part.device), []).append(part_index)
+    groups = group_by(range(len(parts)), lambda index: (parts[index].shape, parts[index].dtype, parts[index].device))
     layout = tuple(map(tuple, groups.values()))
     rows = []
     # One transfer of the whole mask: each one makes the CPU wait for the GPU.
