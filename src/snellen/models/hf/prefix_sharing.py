@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.grouping import group_by
+from snellen.core.recent import RecentValues
 from snellen.models.hf.kv_cache import (
     EMPTY_PREFIX,
     LastPromptKV,
-    PrefixCache,
     PrefixKV,
     batch_caches,
     cache_argument,
@@ -129,8 +129,12 @@ class PrefixSharing:
 
     def __init__(self, model: Any, budget: int, batch_size: int) -> None:
         self._model = model
-        self._image_prefixes: PrefixCache[PrefixKV] = PrefixCache(2 * budget // 3)
-        self._last_prompts: PrefixCache[LastPromptKV] = PrefixCache(budget // 3)
+        self._image_prefixes: RecentValues[PrefixKV] = RecentValues(
+            2 * budget // 3, lambda prefix: prefix.nbytes, keeps_latest=False
+        )
+        self._last_prompts: RecentValues[LastPromptKV] = RecentValues(
+            budget // 3, lambda prompt: prompt.nbytes, keeps_latest=False
+        )
         self._batch_size = batch_size
         self._cache_argument = cache_argument(model)
         self._accepted_arguments = frozenset(inspect.signature(model.forward).parameters)
