@@ -11,7 +11,6 @@ sample was drawn.
 from __future__ import annotations
 
 import csv
-import io
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from snellen.core.atomic_write import save
-from snellen.core.csv_cells import cell_text, text_cells
+from snellen.core.csv_cells import sheet_rows, sheet_text
 from snellen.core.errors import DataError, UsageError
 from snellen.core.grouping import group_by
 from snellen.core.output import Failure, Generated, ParsedAnswer
@@ -261,26 +260,16 @@ def label_agreement(first: ErrorLabels, second: ErrorLabels) -> list[LabelAgreem
 
 
 def _to_csv(labels: ErrorLabels) -> str:
-    """Labels as CSV, with cells that no spreadsheet evaluates as formulas."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    for label in labels.samples:
-        cells = structs.asdict(label) | {
-            "labels": ";".join(label.labels),
-            "wrong": str(label.wrong or ""),
-            "labeller": labels.labeller,
-        }
-        writer.writerow(text_cells(cells[name] for name in _COLUMNS))
-    return text.getvalue()
+    rows = [
+        structs.asdict(label)
+        | {"labels": ";".join(label.labels), "wrong": str(label.wrong or ""), "labeller": labels.labeller}
+        for label in labels.samples
+    ]
+    return sheet_text(_COLUMNS, ([row[name] for name in _COLUMNS] for row in rows))
 
 
 def _from_csv(path: Path) -> ErrorLabels:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [
-            {name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)}
-            for row in csv.DictReader(file)
-        ]
+    _, rows = sheet_rows(path)
     samples = []
     for row in rows:
         own = {name: row[name] for name in ("run", "sample")} | {

@@ -193,7 +193,7 @@ def run_batches(
     with its reply; by default it is not known before prompts are encoded, and each counts as one token.
     """
 
-    def measured(batch: Sequence[T]) -> Sequence[R]:
+    def compute_measured(batch: Sequence[T]) -> Sequence[R]:
         timing = BatchTiming(len(batch), longest(batch))
         try:
             with sizer.measure(timing):
@@ -209,6 +209,6 @@ def run_batches(
         size = 1 if one_by_one else sizer.max_prompts(longest(items[start:]))
         batch = items[start : start + size]
         started = time.perf_counter()
-        results = split_and_retry(batch, measured)
+        results = split_and_retry(batch, compute_measured)
         yield FinishedBatch(batch, results, time.perf_counter() - started)
         start += len(batch)
