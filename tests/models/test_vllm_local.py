@@ -29,8 +29,8 @@ from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.naming.registry import open_model, split_spec
 from snellen.models.vllm_local.engine import error_line, require_vllm, start_error
 from snellen.models.vllm_local.model import VllmLocal, check_fit
+from snellen.models.vllm_local.options import read_vllm_options, vllm_identity_facts
 from snellen.models.vllm_local.prompt import check_candidates, conversation, image_part
-from snellen.models.vllm_local.provider import read_vllm_options, vllm_identity_facts
 from snellen.prompts.recipes import find_recipe
 
 INSTALLED = importlib.util.find_spec("vllm") is not None

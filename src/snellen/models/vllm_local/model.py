@@ -28,6 +28,7 @@ from snellen.models.reasoning import end_before, opens_thought, without_thoughts
 from snellen.models.split_batch import MODEL_ERRORS, Unsupported, failure_from_error
 from snellen.models.video_frames import load_frames
 from snellen.models.vllm_local.engine import EngineThread, device_bytes, find_device, start_engine
+from snellen.models.vllm_local.options import NAME, VllmOptions
 from snellen.models.vllm_local.prompt import (
     chat_params,
     check_candidates,
@@ -38,7 +39,6 @@ from snellen.models.vllm_local.prompt import (
     scoring_params,
     video_part,
 )
-from snellen.models.vllm_local.provider import NAME, VllmOptions
 
 if TYPE_CHECKING:
     from vllm import RequestOutput
