@@ -17,6 +17,7 @@ from snellen.benchmarks.declaration.rows import options_of, sample_of
 from snellen.benchmarks.protocol.flows import count_missing_rotations
 from snellen.core.benchmark import Benchmark, DataTable
 from snellen.core.errors import DataError, MediaError
+from snellen.core.grouping import group_by
 from snellen.core.media import decode_image
 from snellen.core.request import Generate
 from snellen.core.sample import Row, Sample, is_own_data
@@ -111,12 +112,10 @@ def _missing_rotations(samples: Sequence[Sample], numbers: Mapping[str, int]) ->
 
 
 def _duplicate_ids(rows: Sequence[Row]) -> Iterator[DataIssue]:
-    rows_by_id: dict[str, list[int]] = defaultdict(list)
-    for row in rows:
-        rows_by_id[row_id(row)].append(row.index + 1)
-    for name, numbers in rows_by_id.items():
-        if len(numbers) > 1:
-            yield DataIssue("ids", tuple(numbers), f"the id {name!r} occurs more than once")
+    for name, members in group_by(rows, row_id).items():
+        if len(members) > 1:
+            numbers = tuple(row.index + 1 for row in members)
+            yield DataIssue("ids", numbers, f"the id {name!r} occurs more than once")
 
 
 def _bad_rows(rows: Sequence[Row], path: str) -> Iterator[DataIssue]:
@@ -133,10 +132,7 @@ def _bad_rows(rows: Sequence[Row], path: str) -> Iterator[DataIssue]:
 
 def _by_reason(check: str, noun: str, problems: Iterable[tuple[int, str]]) -> Iterator[DataIssue]:
     """One issue for each reason, of problems with their rows; names in quotes may differ."""
-    by_reason: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for row, problem in problems:
-        by_reason[_QUOTED_NAME.sub("", problem)].append((row, problem))
-    for alike in by_reason.values():
+    for alike in group_by(problems, lambda problem: _QUOTED_NAME.sub("", problem[1])).values():
         _, example = alike[0]
         rows = tuple(dict.fromkeys(row for row, _ in alike))
         count = f"{len(alike)} {noun}, e.g. " if len(alike) > 1 else ""
@@ -164,13 +160,10 @@ def _option_issues(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterat
     """Options with equal texts, single options, and rows without a gold answer."""
     for sample in samples:
         row = (numbers.get(sample.id, 0),)
-        labels: dict[str, list[str]] = defaultdict(list)
-        for label, text in sample.options.items():
-            labels[_normalise_text(text)].append(label)
-        for same in labels.values():
-            if len(same) > 1 and not any("<image" in sample.options[label] for label in same):
-                text = sample.options[same[0]]
-                yield DataIssue("options", row, f"{' and '.join(same)} are the same: {text!r}")
+        for same in group_by(sample.options.items(), lambda option: _normalise_text(option[1])).values():
+            if len(same) > 1 and not any("<image" in text for _, text in same):
+                labels = " and ".join(label for label, _ in same)
+                yield DataIssue("options", row, f"{labels} are the same: {same[0][1]!r}")
         if sample.options and len(sample.options) < 2:
             yield DataIssue("options", row, "there is only one option")
         if not sample.gold:
@@ -219,16 +212,13 @@ def _similar_questions(samples: Sequence[Sample], numbers: dict[str, int]) -> It
     """Questions about the same images, with the same options and almost the same wording."""
     from rapidfuzz.distance import Indel
 
-    buckets: dict[tuple[object, ...], list[tuple[str, Sample]]] = defaultdict(list)
-    for sample in samples:
+    def bucket_of(sample: Sample) -> object:
         images = tuple(ref.digest for ref in sample.media)
         options = tuple(sorted(_normalise_text(text) for text in sample.options.values()))
-        exact = () if images else (_normalise_text(sample.question),)
-        buckets[(images, options, exact)].append((_normalise_text(sample.question), sample))
-    for bucket in buckets.values():
-        by_text: dict[str, list[Sample]] = defaultdict(list)
-        for text, sample in bucket:
-            by_text[text].append(sample)
+        return images, options, "" if images else _normalise_text(sample.question)
+
+    for bucket in group_by(samples, bucket_of).values():
+        by_text = group_by(bucket, lambda sample: _normalise_text(sample.question))
         for text, same in by_text.items():
             # A question that is missing has an issue of its own.
             if len(same) > 1 and (text or same[0].media):

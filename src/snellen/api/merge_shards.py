@@ -22,6 +22,7 @@ from snellen.api.report_page import write_report_page
 from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, UsageError, storage_errors
+from snellen.core.grouping import group_by
 from snellen.core.run import Counts, MergedShard, Report, ReusedReplies, RunInfo, Status
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.core.shard import RunShard, find_shard_folders
@@ -110,10 +111,8 @@ def _find_shards(folders: Sequence[Path]) -> list[Path]:
 
 def _group_by_run(shards: Sequence[Path]) -> dict[str, list[RunFolder]]:
     """The shards of each run, by the name of its folder. Raises UsageError."""
-    groups: dict[str, list[RunFolder]] = {}
-    for shard in shards:
-        for file in sorted(shard.glob(RUN_FILES)):
-            groups.setdefault(file.parent.name, []).append(open_run(file.parent))
+    found = (open_run(file.parent) for shard in shards for file in sorted(shard.glob(RUN_FILES)))
+    groups = group_by(found, lambda run: run.path.name)
     if not groups:
         raise UsageError(f"no shard in {', '.join(map(str, shards))} holds a run yet")
     for runs in groups.values():

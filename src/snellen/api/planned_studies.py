@@ -17,6 +17,7 @@ from snellen.analysis.comparison.planned_study import (
     spread_of_runs,
 )
 from snellen.core.errors import UsageError
+from snellen.core.grouping import group_by
 from snellen.core.output import Price
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.offline.estimate import Assumptions, Estimate, cluster_sizes
@@ -93,9 +94,7 @@ def plan_studies(
 
     Raises UsageError if there are not two models, or if `like` are not two runs of the
     benchmark."""
-    by_benchmark: dict[str, list[int]] = {}
-    for index, run in enumerate(runs):
-        by_benchmark.setdefault(run.benchmark.name, []).append(index)
+    by_benchmark = group_by(range(len(runs)), lambda index: runs[index].benchmark.name)
     studies = []
     finished_runs = distinct_runs(like)
     measured = spread_of_runs(finished_runs) if like else None

@@ -4,7 +4,6 @@ the sheet on which people label some of them, so that the judge's errors are kno
 from __future__ import annotations
 
 import csv
-import io
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from snellen.api.error_labels import JUDGE, ask_judge
 from snellen.api.options import DEFAULT_STORE
 from snellen.api.resolve_models import resolve_model
 from snellen.core.atomic_write import save
-from snellen.core.csv_cells import cell_text, text_cells
+from snellen.core.csv_cells import sheet_rows, sheet_text
 from snellen.core.errors import DataError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.model import AnyModel
@@ -75,13 +74,8 @@ def write_sheet(errors: Sequence[ReasonedError], verdicts: Mapping[Key, bool], p
         members = [error for error in errors if verdicts.get(error.key) is verdict]
         drawn += generator.sample(members, min(each, len(members)))
     generator.shuffle(drawn)
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    for error in drawn:
-        cells = (*error.key, error.record.question, error.record.gold[0], error.reply, "")
-        writer.writerow(text_cells(cells))
-    save(path, text.getvalue())
+    rows = ((*error.key, error.record.question, error.record.gold[0], error.reply, "") for error in drawn)
+    save(path, sheet_text(_COLUMNS, rows))
     return len(drawn)
 
 
@@ -90,18 +84,17 @@ def read_sheet(path: Path) -> dict[Key, bool]:
     `no`. Raises DataError for another file, another label, and a sheet without labels."""
     labels: dict[Key, bool] = {}
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
+        columns, rows = sheet_rows(path)
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a sheet of labels: {error}") from error
-    if rows and not set(_COLUMNS) <= rows[0].keys():
+    if rows and not set(_COLUMNS) <= columns:
         raise DataError(f"{path} is no sheet of labels; expected the columns {', '.join(_COLUMNS)}")
     for row in rows:
-        label = (row["label"] or "").strip().lower()
+        label = row.get("label", "").strip().lower()
         if label and label not in ("yes", "no"):
             raise DataError(f"{path}: the label {row['label']!r} of {row['id']}; expected yes or no")
         if label:
-            labels[cell_text(row["run"]), cell_text(row["id"])] = label == "yes"
+            labels[row["run"], row["id"]] = label == "yes"
     if not labels:
         raise DataError(f"{path} holds no label yet: write yes or no into its column `label`")
     return labels

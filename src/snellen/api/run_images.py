@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 
@@ -10,6 +9,7 @@ from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.media import InlineSource, Source, decode_image
+from snellen.core.recent import RecentValues
 from snellen.core.sample import MediaRef, Sample
 from snellen.report.page.thumbnails import read_thumbnail, thumbnail
 from snellen.settings import max_image_pixels
@@ -38,7 +38,7 @@ class RunImages:
         self._benchmark: Benchmark | None = None
         self._sources: dict[str, Source] | None = None
         self._samples: dict[str, Sample] | None = None
-        self._thumbnails: OrderedDict[str, bytes | None] = OrderedDict()
+        self._thumbnails: RecentValues[bytes | None] = RecentValues(MAX_THUMBNAILS, lambda _: 1)
 
     def __reduce__(self) -> tuple[type[RunImages], tuple[RunFolder, Sequence[str], Notify]]:
         """A copy, also in another process, reopens the data."""
@@ -51,12 +51,10 @@ class RunImages:
         if stored is not None:
             return stored
         with self._lock:
-            if digest not in self._thumbnails:
-                data = self._read_original(digest, sample)
-                self._thumbnails[digest] = _shrink(data) if data else None
-                if len(self._thumbnails) > MAX_THUMBNAILS:
-                    self._thumbnails.popitem(last=False)
-            return self._thumbnails[digest]
+            if digest in self._thumbnails:
+                return self._thumbnails.get(digest)
+            data = self._read_original(digest, sample)
+            return self._thumbnails.put(digest, _shrink(data) if data else None)
 
     def original(self, digest: str, sample: str) -> bytes | None:
         """The original bytes; None if they are not found."""

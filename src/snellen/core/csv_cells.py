@@ -6,8 +6,11 @@ marks it as text (OWASP, "CSV Injection").
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -32,3 +35,21 @@ def cell_text(cell: str) -> str:
 def text_cells(row: Iterable[object]) -> list[object]:
     """Apply `text_cell` to the texts of a row; numbers are left as they are."""
     return [text_cell(cell) if isinstance(cell, str) else cell for cell in row]
+
+
+def sheet_text(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A CSV file that people fill in with a spreadsheet."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(text_cells(row) for row in rows)
+    return text.getvalue()
+
+
+def sheet_rows(path: Path) -> tuple[set[str], list[dict[str, str]]]:
+    """The columns of a filled sheet, and its rows without the cells that a short row lacks. Raises OSError,
+    ValueError and csv.Error."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file)
+        rows = [{name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)} for row in reader]
+        return set(reader.fieldnames or ()), rows

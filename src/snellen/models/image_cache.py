@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import MediaError
 from snellen.core.media import Source, decode_image
+from snellen.core.recent import RecentValues
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
@@ -21,22 +21,14 @@ class ImageCache:
     """Least recently used cache of decoded images; the latest image is always kept."""
 
     def __init__(self, max_pixels: int = DEFAULT_MAX_PIXELS) -> None:
-        self._max_pixels = max_pixels
-        self._pixels = 0
-        self._images: OrderedDict[str, PILImage] = OrderedDict()
+        self._images: RecentValues[PILImage] = RecentValues(max_pixels, lambda image: image.width * image.height)
 
     def get(self, digest: str, sources: Mapping[str, Source]) -> PILImage:
         """The image with a digest, decoded from its source unless cached. Raises MediaError."""
         image = self._images.get(digest)
-        if image is None:
-            source = sources.get(digest)
-            if source is None:
-                raise MediaError(f"the bytes of image {digest[:12]} did not come with the request")
-            image = decode_image(source.read(), max_image_pixels())
-            self._images[digest] = image
-            self._pixels += image.width * image.height
-        self._images.move_to_end(digest)
-        while self._pixels > self._max_pixels and len(self._images) > 1:
-            _, oldest = self._images.popitem(last=False)
-            self._pixels -= oldest.width * oldest.height
-        return image
+        if image is not None:
+            return image
+        source = sources.get(digest)
+        if source is None:
+            raise MediaError(f"the bytes of image {digest[:12]} did not come with the request")
+        return self._images.put(digest, decode_image(source.read(), max_image_pixels()))

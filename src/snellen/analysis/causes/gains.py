@@ -12,7 +12,6 @@ without its images and its language model does not.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.headlines import headlines
 from snellen.core.arrays import Floats, Ints
 from snellen.core.errors import UsageError
+from snellen.core.grouping import group_by
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval, Unit
 from snellen.stats.intervals import score_interval
@@ -143,11 +143,8 @@ def adjust_p_values(unadjusted: Sequence[Gain]) -> list[Gain]:
 
 
 def _pairs(runs: Sequence[RunFolder], setting: str, base: str | None) -> Iterator[tuple[_SettingRun, _SettingRun]]:
-    same_otherwise: dict[bytes, list[_SettingRun]] = defaultdict(list)
-    for run in runs:
-        value = _value_of(run.info, setting)
-        same_otherwise[_key_without_setting(run.info, setting)].append(_SettingRun(value, run))
-    for members in same_otherwise.values():
+    with_values = (_SettingRun(_value_of(run.info, setting), run) for run in runs)
+    for members in group_by(with_values, lambda one: _key_without_setting(one.run.info, setting)).values():
         values = [member.value for member in members]
         first = base or (ABSENT if ABSENT in values else values[0])
         for member in members:
@@ -196,12 +193,11 @@ def _pair_gains(first: _SettingRun, other: _SettingRun, setting: str, group: str
     yield overall
     if group is None:
         return
-    parts: dict[str, list[int]] = defaultdict(list)
-    for index, sample in enumerate(aligned_runs.samples):
-        if group in sample.groups:
-            parts[sample.groups[group]].append(index)
+    samples = aligned_runs.samples
+    having = (index for index, sample in enumerate(samples) if group in sample.groups)
+    parts = group_by(having, lambda index: samples[index].groups[group])
     if not parts:
-        groupings = sorted({name for sample in aligned_runs.samples for name in sample.groups})
+        groupings = sorted({name for sample in samples for name in sample.groups})
         raise UsageError(f"{first.run.name} has no grouping {group!r}; it has {', '.join(groupings) or 'none'}")
     for label, rows in parts.items():
         yield msgspec.structs.replace(

@@ -4,12 +4,14 @@ ranked together; of those on different data, or not on the published file, a not
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from msgspec import structs
 
 from snellen.core.benchmark import COORDINATES, COORDINATES_FROM
 from snellen.core.errors import UsageError
+from snellen.core.grouping import group_by
 from snellen.core.model import Identity
 from snellen.core.request import MAIN
 from snellen.core.run import RunInfo
@@ -94,9 +96,8 @@ def comparable_sets(runs: Sequence[RunInfo]) -> list[tuple[int, ...]]:
     Sorted by benchmark, complete sets before others, larger before smaller; the order of `runs`
     does not matter."""
     keys = [tuple(run_facts(run).items()) for run in runs]
-    sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
-    for index in sorted(range(len(runs)), key=lambda index: (runs[index].model, runs[index].name, keys[index])):
-        sets.setdefault(keys[index], []).append(index)
+    indices = sorted(range(len(runs)), key=lambda index: (runs[index].model, runs[index].name, keys[index]))
+    sets = group_by(indices, lambda index: keys[index])
     order = sorted(sets, key=lambda key: (*_completeness_key(runs[sets[key][0]]), -len(sets[key]), key))
     return [tuple(sets[key]) for key in order]
 
@@ -130,11 +131,9 @@ def distinct_names(runs: Sequence[RunInfo], paths: Sequence[Path]) -> list[str]:
 
     Raises UsageError if two runs do not differ: the user has to choose one.
     """
-    by_model: dict[str, list[int]] = {}
-    names = [short_name(run.model) for run in runs]
-    for index, name in enumerate(names):
-        by_model.setdefault(name, []).append(index)
-    for model, members in by_model.items():
+    models = [short_name(run.model) for run in runs]
+    names = list(models)
+    for model, members in group_by(range(len(runs)), lambda index: models[index]).items():
         if len(members) < 2:
             continue
         every = [_settings(runs[index]) for index in members]
@@ -208,21 +207,15 @@ def data_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]
 def named_notices(notices: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Each notice once, behind the name of its run, or the number and names of the runs that have
     it in common."""
-    runs: dict[str, list[str]] = {}
-    for name, notice in notices:
-        runs.setdefault(notice, []).append(name)
-    for notice, names in runs.items():
-        count = f"{len(names)} runs, " if len(names) > 1 else ""
-        yield f"{count}{_name_list([*dict.fromkeys(names)])}: {notice}"
+    for notice, named in group_by(notices, itemgetter(1)).items():
+        count = f"{len(named)} runs, " if len(named) > 1 else ""
+        yield f"{count}{_name_list([*dict.fromkeys(name for name, _ in named)])}: {notice}"
 
 
 def different_data_notices(runs: Sequence[RunInfo]) -> Iterator[str]:
     """A sentence for each benchmark whose runs used different data although their options request
     the same."""
-    same_request: dict[tuple[object, ...], list[RunInfo]] = {}
-    for run in runs:
-        same_request.setdefault(_requested_data(run), []).append(run)
-    for members in same_request.values():
+    for members in group_by(runs, _requested_data).values():
         by_digest = {run.data.digest: run for run in members}
         if len(by_digest) > 1:
             datasets = [f"{run.model} on {describe_data(run)}" for run in by_digest.values()]

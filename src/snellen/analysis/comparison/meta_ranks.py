@@ -10,6 +10,7 @@ from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.benchmarks.abilities.mmt_bench.summary import SUBTASK
 from snellen.benchmarks.abilities.mmt_bench.tasks import find_meta_task, find_subtask
 from snellen.core.arrays import Floats, np
+from snellen.core.grouping import group_by
 from snellen.core.summary import Interval
 from snellen.scoring.mmt_bench import PRINTED_DIGITS
 from snellen.stats.rank_intervals import mean_rank_intervals
@@ -55,9 +56,8 @@ class _MetaTaskScores(NamedTuple):
 
 def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
     """Scores by meta-task."""
-    rows: dict[str, list[int]] = {}
-    for index, sample in enumerate(aligned_runs.samples):
-        rows.setdefault(sample.groups.get(SUBTASK, ""), []).append(index)
+    samples = aligned_runs.samples
+    rows = group_by(range(len(samples)), lambda index: samples[index].groups.get(SUBTASK, ""))
     members: dict[str, list[_MetaTaskScores]] = {}
     for name in sorted(rows):
         task = find_subtask(name)

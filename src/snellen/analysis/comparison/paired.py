@@ -8,7 +8,6 @@ Pharmacokinetics and Biopharmaceutics 15 (1987)), each by the method that tests 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -29,6 +28,7 @@ from snellen.analysis.comparison.headlines import Headlines, headlines
 from snellen.analysis.comparison.stopped_early import interval_at_stop
 from snellen.core.arrays import Floats
 from snellen.core.errors import UsageError
+from snellen.core.grouping import group_by
 from snellen.core.summary import Interval
 from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.stats.paired import (
@@ -232,9 +232,7 @@ def _by_benchmark(runs: Sequence[RunFolder], siblings: bool) -> tuple[dict[str, 
     if siblings:
         name = " / ".join(dict.fromkeys(run.info.benchmark for run in runs))
         return {name: list(range(len(runs)))}, []
-    indices: dict[str, list[int]] = defaultdict(list)
-    for index, run in enumerate(runs):
-        indices[run.info.benchmark].append(index)
+    indices = group_by(range(len(runs)), lambda index: runs[index].info.benchmark)
     single = [name for name, members in indices.items() if len(members) < 2]
     if len(single) == len(indices):
         raise UsageError(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
+from snellen.core.grouping import group_by
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval
 from snellen.engine.anytime.early_stop import ComparisonRule, parse_stop_rule
@@ -23,12 +24,8 @@ def has_stopped_early(info: RunInfo | None) -> bool:
 
 def stop_notices(infos: Sequence[RunInfo]) -> Iterator[str]:
     """A sentence for each rule that ended some of the runs early."""
-    by_rule: dict[str, list[str]] = {}
-    for info in infos:
-        if has_stopped_early(info):
-            by_rule.setdefault(info.config.until, []).append(info.model)
-    for rule, models in by_rule.items():
-        names = " and ".join(dict.fromkeys(models))
+    for rule, members in group_by(filter(has_stopped_early, infos), lambda info: info.config.until).items():
+        names = " and ".join(dict.fromkeys(info.model for info in members))
         text = f"{names} stopped early by --until {rule}"
         if _is_comparison_rule(rule):
             text += (

@@ -8,10 +8,16 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from snellen.analysis.findings.score_groups import GroupedRecord, ScoreGroups, outcome_shares
+from snellen.analysis.findings.score_groups import (
+    GroupedRecord,
+    GroupOrder,
+    ScoreGroups,
+    grouped_scores,
+    outcome_shares,
+    quarter_label,
+)
 from snellen.core.arrays import np
 from snellen.core.page import Page, load_page
-from snellen.core.summary import Metric
 from snellen.scoring.accuracy import cluster_samples, mean_metric
 from snellen.store.runs import RunFolder
 
@@ -20,13 +26,16 @@ LONG = 80
 LANGUAGE, LENGTH, BLOCK, VALUE, FIELDS, BLOCKS = (
     "language", "length of the gold", "kind of block", "kind of value", "fields in the gold", "blocks on the page",
 )  # fmt: skip
-_TITLES = (LANGUAGE, LENGTH, FIELDS, BLOCKS)
-"""Groupings of questions; those of blocks and of values group parts of an answer."""
 _LANGUAGE_COLUMNS = ("language", "lang")
 _STEPS = ((1, "1"), (5, "2 to 5"), (10, "6 to 10"), (20, "11 to 20"), (50, "21 to 50"))
 _ABOVE = "more than 50"
 _SCRIPTS = {"CJK": "Chinese characters", "HIRAGANA": "Japanese kana", "KATAKANA": "Japanese kana"}
-_MOST_LANGUAGES = 30
+_GROUPINGS: Mapping[str, GroupOrder] = {
+    LANGUAGE: 30,
+    LENGTH: None,
+    **dict.fromkeys((FIELDS, BLOCKS), (*(label for _, label in _STEPS), _ABOVE)),
+}
+"""Groupings of questions; those of blocks and of values group parts of an answer."""
 
 
 def document_groups(run: RunFolder) -> list[ScoreGroups]:
@@ -38,21 +47,17 @@ def document_groups(run: RunFolder) -> list[ScoreGroups]:
     pages = [load_page(each.gold[0]) if each.kind == "page" else None for each in records]
     lengths = [_length(each, page) for each, page in zip(records, pages, strict=True)]
     cuts = [round(cut) for cut in np.quantile(lengths, (0.25, 0.5, 0.75)).tolist()]
-    members: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for index, (each, page) in enumerate(zip(records, pages, strict=True)):
-        labels = {LANGUAGE: _language(each), LENGTH: _quarter(lengths[index], cuts)}
+    bounds = [f"{cut:,} characters" for cut in cuts]
+
+    def labels(record: GroupedRecord, page: Page | None, length: int) -> Iterator[tuple[str, str]]:
+        yield LANGUAGE, _language(record)
+        yield LENGTH, quarter_label(length, cuts, bounds)
         if page is not None:
-            labels[BLOCKS] = _step(len(page.blocks))
-        if each.kind == "fields":
-            labels[FIELDS] = _step(_count_fields(each.gold[0]))
-        for title, label in labels.items():
-            members[title][label].append(index)
-    name = run.info.headline
-    found = [
-        ScoreGroups(title, tuple(_rows(name, title, members[title], records, clusters)))
-        for title in _TITLES
-        if len(members[title]) > 1
-    ]
+            yield BLOCKS, _step(len(page.blocks))
+        if record.kind == "fields":
+            yield FIELDS, _step(_count_fields(record.gold[0]))
+
+    found = grouped_scores(run.info.headline, records, clusters, map(labels, records, pages, lengths), _GROUPINGS)
     parts = [_block_scores(records, pages, clusters), _value_scores(records, clusters)]
     return [*found, *(part for part in parts if part.rows), outcome_shares(records)]
 
@@ -67,20 +72,6 @@ def _length(record: GroupedRecord, page: Page | None) -> int:
     return len(record.gold[0]) if page is None else sum(len(block.text) for block in page.blocks)
 
 
-def _rows(
-    name: str, title: str, of_title: Mapping[str, list[int]], records: Sequence[GroupedRecord], clusters: Sequence[str]
-) -> Iterator[tuple[str, Metric]]:
-    """The score of each group: languages by their number, others in the order of their size."""
-    order = [*(label for _, label in _STEPS), _ABOVE] if title in (FIELDS, BLOCKS) else sorted(of_title)
-    if title == LANGUAGE:
-        order = sorted(of_title, key=lambda label: (-len(of_title[label]), label))[:_MOST_LANGUAGES]
-    for label in order:
-        if label in of_title:
-            chosen = of_title[label]
-            scores = [records[index].score or 0.0 for index in chosen]
-            yield label, mean_metric(name, scores, [clusters[index] for index in chosen])
-
-
 def _language(record: GroupedRecord) -> str:
     """What the data call the language, else the script in which most letters of the gold are."""
     named = next((record.groups[column] for column in _LANGUAGE_COLUMNS if column in record.groups), "")
@@ -92,13 +83,6 @@ def _language(record: GroupedRecord) -> str:
         return "no letters"
     script = scripts.most_common(1)[0][0]
     return _SCRIPTS.get(script, f"{script.capitalize()} letters")
-
-
-def _quarter(length: int, cuts: Sequence[int]) -> str:
-    number = sum(length > cut for cut in cuts)
-    bounds = [f"{cut:,} characters" for cut in cuts]
-    names = (*(f"up to {bound}" for bound in bounds), f"above {bounds[2]}")
-    return f"quarter {number + 1}, {names[number]}"
 
 
 def _step(count: int) -> str:

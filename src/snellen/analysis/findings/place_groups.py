@@ -3,17 +3,22 @@ are, their label, and how the questions ended."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.analysis.findings.score_groups import GroupedRecord, ScoreGroups, outcome_shares
+from snellen.analysis.findings.score_groups import (
+    GroupedRecord,
+    GroupOrder,
+    ScoreGroups,
+    grouped_scores,
+    outcome_shares,
+    quarter_label,
+)
 from snellen.core.answer_text import number_text
 from snellen.core.arrays import np
 from snellen.core.errors import DataError
 from snellen.core.place import Places, load_places
-from snellen.core.summary import Metric
-from snellen.scoring.accuracy import cluster_samples, mean_metric
+from snellen.scoring.accuracy import cluster_samples
 from snellen.scoring.places.masks import pixels_of_mask
 from snellen.store.runs import RunFolder
 
@@ -28,8 +33,13 @@ _ORDERS = {
 }
 """The groupings of fixed groups, with these in their order."""
 LABEL = "label"
-_TITLES = ("size", "part of the picture", "part of the video", "across", "down", "time", "places asked for", LABEL)
-_MOST_LABELS = 20
+_GROUPINGS: Mapping[str, GroupOrder] = {
+    "size": _ORDERS["size"],
+    "part of the picture": None,
+    "part of the video": None,
+    **{title: _ORDERS[title] for title in ("across", "down", "time", "places asked for")},
+    LABEL: 20,
+}
 _Labels = Iterator[tuple[str, str]]
 """Titles of groupings, each with a label that a question has in it."""
 
@@ -48,31 +58,11 @@ def place_groups(run: RunFolder) -> list[ScoreGroups]:
     records = [each for each in run.read_as(GroupedRecord) if each.kind == "place" and each.score is not None]
     if not records:
         return []
-    clusters = cluster_samples(records)
     golds = [_load_gold(each.gold) for each in records]
     cuts = _quartiles([part for gold in golds if (part := _part(gold))])
-    members: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for index, gold in enumerate(golds):
-        for title, label in _labels(gold, cuts):
-            members[title][label].append(index)
-    found = [
-        ScoreGroups(title, tuple(_rows(run.info.headline, title, members[title], records, clusters)))
-        for title in _TITLES
-        if len(members[title]) > 1
-    ]
+    labels = (_labels(gold, cuts) for gold in golds)
+    found = grouped_scores(run.info.headline, records, cluster_samples(records), labels, _GROUPINGS)
     return [*found, outcome_shares(records)]
-
-
-def _rows(
-    name: str, title: str, of_title: dict[str, list[int]], records: Sequence[GroupedRecord], clusters: Sequence[str]
-) -> Iterator[tuple[str, Metric]]:
-    """The score of each group in a fixed order; of labels those that occur most often."""
-    order = [label for label in _ORDERS.get(title, sorted(of_title)) if label in of_title]
-    if title == LABEL:
-        order = sorted(of_title, key=lambda label: (-len(of_title[label]), label))[:_MOST_LABELS]
-    for label in order:
-        scores = [records[index].score or 0.0 for index in of_title[label]]
-        yield label, mean_metric(name, scores, [clusters[index] for index in of_title[label]])
 
 
 def _load_gold(gold: Sequence[str]) -> Places:
@@ -121,10 +111,7 @@ def _quartiles(parts: Sequence[float]) -> list[float]:
 
 def _quarter(part: float, cuts: Sequence[float]) -> str:
     """The quarter of the questions that a part is in, with its bounds."""
-    number = sum(part > cut for cut in cuts)
-    bounds = [f"{number_text(100 * cut)} %" for cut in cuts]
-    names = (f"up to {bounds[0]}", f"up to {bounds[1]}", f"up to {bounds[2]}", f"above {bounds[2]}")
-    return f"quarter {number + 1}, {names[number]}"
+    return quarter_label(part, cuts, [f"{number_text(100 * cut)} %" for cut in cuts])
 
 
 def _geometries(places: Places) -> Iterator[_PlaceGeometry]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec import Struct
 from snellen.core.output import OUTCOMES, Outcome
 from snellen.core.sample import Kind
 from snellen.core.summary import Metric
+from snellen.scoring.accuracy import mean_metric
 from snellen.stats.intervals import wilson
 
 
@@ -34,6 +35,45 @@ class ScoreGroups(NamedTuple):
     title: str
     rows: tuple[tuple[str, Metric], ...]
     is_share: bool = False
+
+
+GroupOrder = Sequence[str] | int | None
+"""The labels of a grouping in their order; how many of the most frequent ones it has; or None: sorted."""
+
+
+def grouped_scores(
+    name: str,
+    records: Sequence[GroupedRecord],
+    clusters: Sequence[str],
+    labels: Iterable[Iterable[tuple[str, str]]],
+    groupings: Mapping[str, GroupOrder],
+) -> list[ScoreGroups]:
+    """The mean scores of the groups of each grouping that has several; `labels` are, for each record,
+    the titles of the groupings that it is in, each with its label there."""
+    members: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for index, of_record in enumerate(labels):
+        for title, label in of_record:
+            members[title][label].append(index)
+
+    def mean(indices: Sequence[int]) -> Metric:
+        scores = [records[index].score or 0.0 for index in indices]
+        return mean_metric(name, scores, [clusters[index] for index in indices])
+
+    found = []
+    for title, order in groupings.items():
+        groups = members[title]
+        if isinstance(order, int):
+            order = sorted(groups, key=lambda label: (-len(groups[label]), label))[:order]
+        if len(groups) > 1:
+            shown = [label for label in order or sorted(groups) if label in groups]
+            found.append(ScoreGroups(title, tuple((label, mean(groups[label])) for label in shown)))
+    return found
+
+
+def quarter_label(value: float, cuts: Sequence[float], bounds: Sequence[str]) -> str:
+    """The quarter that a value is in, by the three cuts between quarters, which are called `bounds`."""
+    number = sum(value > cut for cut in cuts)
+    return f"quarter {number + 1}, {f'up to {bounds[number]}' if number < len(bounds) else f'above {bounds[-1]}'}"
 
 
 def outcome_shares(records: Sequence[GroupedRecord]) -> ScoreGroups:

@@ -17,10 +17,10 @@ answer is no was answered yes. Always yes gives an accuracy of 50 and an accurac
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from snellen.core.grouping import group_by
 from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.summary import Interval
@@ -107,11 +107,8 @@ def problems(records: Iterable[Record]) -> Problems:
 
 def problems_by_group(records: Iterable[Record], group: str) -> dict[str, Problems]:
     """Problems in each group, in the order in which the groups first occur."""
-    members_by_group: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        if _is_counted(record):
-            members_by_group[record.label(group)].append(record)
-    return {name: problems(members) for name, members in members_by_group.items()}
+    groups = group_by(filter(_is_counted, records), lambda record: record.label(group))
+    return {name: problems(members) for name, members in groups.items()}
 
 
 def reasoned_errors(records: Iterable[Record], run: str = "") -> Iterator[ReasonedError]:
@@ -140,12 +137,8 @@ def _follows_format(record: Record) -> bool:
 
 def _pairs(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
     """Pairs of answered questions about one image with opposite gold answers."""
-    units: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        if record.unit:
-            units[record.unit].append(record)
-    for members in units.values():
-        if len(members) == _PAIR_SIZE and len({YES in record.gold for record in members}) == _PAIR_SIZE:
+    for unit, members in group_by(records, lambda record: record.unit).items():
+        if unit and len(members) == _PAIR_SIZE and len({YES in record.gold for record in members}) == _PAIR_SIZE:
             yield members[0], members[1]
 
 

@@ -7,14 +7,13 @@ none; the extractors' own answers are not in the sheet.
 from __future__ import annotations
 
 import csv
-import io
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.atomic_write import save
-from snellen.core.csv_cells import cell_text, text_cells
+from snellen.core.csv_cells import sheet_rows, sheet_text
 from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Generated, NoMatch, ParsedAnswer
 from snellen.core.record import Pass, Record
@@ -77,13 +76,8 @@ def sample_replies(replies: Sequence[UnreadReply], fraction: float, seed: int) -
 def write_sheet(replies: Iterable[UnreadReply], path: Path) -> None:
     """Write a labelling sheet with an empty `label` column. Texts that a spreadsheet would evaluate
     as formulas are prefixed with an apostrophe. Raises StorageError."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    for reply in replies:
-        row = (reply.id, reply.pass_index, reply.question, reply.options, reply.text, "")
-        writer.writerow(text_cells(row))
-    save(path, text.getvalue())
+    rows = ((reply.id, reply.pass_index, reply.question, reply.options, reply.text, "") for reply in replies)
+    save(path, sheet_text(COLUMNS, rows))
 
 
 def read_labels(path: Path) -> dict[tuple[str, int], str]:
@@ -93,16 +87,13 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
     """
     labels: dict[tuple[str, int], str] = {}
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.DictReader(file)
-            if not {"id", "pass", "label"} <= set(rows.fieldnames or ()):
-                raise DataError(f"{path} is no labelling sheet; expected the columns {', '.join(COLUMNS)}")
-            for row in rows:
-                label = cell_text((row["label"] or "").strip())
-                if label:
-                    labels[cell_text(row["id"]), int(row["pass"])] = label.capitalize()
-    # TypeError and AttributeError: csv.DictReader fills the missing cells of a short row with None.
-    except (OSError, ValueError, TypeError, AttributeError, csv.Error) as error:
+        columns, rows = sheet_rows(path)
+        if not {"id", "pass", "label"} <= columns:
+            raise DataError(f"{path} is no labelling sheet; expected the columns {', '.join(COLUMNS)}")
+        for row in rows:
+            if label := row.get("label", "").strip():
+                labels[row["id"], int(row["pass"])] = label.capitalize()
+    except (OSError, ValueError, KeyError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a labelling sheet: {error}") from error
     if not labels:
         raise DataError(f"{path} holds no label yet: fill in its column `label`")

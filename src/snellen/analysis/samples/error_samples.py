@@ -11,9 +11,8 @@ sample was drawn.
 from __future__ import annotations
 
 import csv
-import io
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -22,8 +21,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from snellen.core.atomic_write import save
-from snellen.core.csv_cells import cell_text, text_cells
+from snellen.core.csv_cells import sheet_rows, sheet_text
 from snellen.core.errors import DataError, UsageError
+from snellen.core.grouping import group_by
 from snellen.core.output import Failure, Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
@@ -150,10 +150,8 @@ def draw_wrong_answers(
         raise UsageError(f"--each is {each}; expected at least 1 sample of each subtask")
     drawn_answers: list[WrongAnswer] = []
     for run in runs:
-        wrong: dict[str, list[Record]] = defaultdict(list)
-        for record in run.records():
-            if record.score is not None and record.score < _HALF:
-                wrong[record.label(group)].append(record)
+        low = (record for record in run.records() if record.score is not None and record.score < _HALF)
+        wrong = group_by(low, lambda record: record.label(group))
         for subtask in sorted(wrong):
             members = sorted(wrong[subtask], key=lambda record: record.id)
             generator = random.Random(f"{seed}:{run.info.model}:{subtask}")
@@ -195,15 +193,10 @@ def distribution(labels: Iterable[ErrorLabel]) -> list[TypeShare]:
     """Distribution of error types by model; samples without labels are left out. Since at most a
     few samples of each subtask are drawn, samples of a subtask with many wrong answers get a larger
     weight (`weighted_share`)."""
-    by_model: dict[str, list[ErrorLabel]] = defaultdict(list)
-    for label in labels:
-        if label.labels:
-            by_model[label.model or label.run].append(label)
     results = []
-    for model, members in by_model.items():
-        subtasks: dict[tuple[str, str], list[ErrorLabel]] = defaultdict(list)
-        for label in members:
-            subtasks[label.run, label.subtask].append(label)
+    labelled = (label for label in labels if label.labels)
+    for model, members in group_by(labelled, lambda label: label.model or label.run).items():
+        subtasks = group_by(members, lambda label: (label.run, label.subtask))
         weighted = all(label.wrong for label in members)
         shares = {name: weighted_share(_strata(name, subtasks.values(), weighted)) for name in ERROR_TYPES}
         total = sum(share.share for share in shares.values())
@@ -267,26 +260,16 @@ def label_agreement(first: ErrorLabels, second: ErrorLabels) -> list[LabelAgreem
 
 
 def _to_csv(labels: ErrorLabels) -> str:
-    """Labels as CSV, with cells that no spreadsheet evaluates as formulas."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    for label in labels.samples:
-        cells = structs.asdict(label) | {
-            "labels": ";".join(label.labels),
-            "wrong": str(label.wrong or ""),
-            "labeller": labels.labeller,
-        }
-        writer.writerow(text_cells(cells[name] for name in _COLUMNS))
-    return text.getvalue()
+    rows = [
+        structs.asdict(label)
+        | {"labels": ";".join(label.labels), "wrong": str(label.wrong or ""), "labeller": labels.labeller}
+        for label in labels.samples
+    ]
+    return sheet_text(_COLUMNS, ([row[name] for name in _COLUMNS] for row in rows))
 
 
 def _from_csv(path: Path) -> ErrorLabels:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [
-            {name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)}
-            for row in csv.DictReader(file)
-        ]
+    _, rows = sheet_rows(path)
     samples = []
     for row in rows:
         own = {name: row[name] for name in ("run", "sample")} | {

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
+from snellen.core.output import Failure
 from snellen.models.hf.memory import MemoryMeter
+from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
 
 MAX_GROWTH = 8
 """A batch may grow to this many times its initial size."""
@@ -22,6 +24,8 @@ _MEMORY_SLACK = 1.25
 """Factor by which a batch may need more memory than measured batches suggest."""
 _CHECK_INTERVAL = 0.5
 """Seconds between two measurements of the free memory."""
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(slots=True)
@@ -164,3 +168,47 @@ class BatchSizer:
         if now - self._checked_at > _CHECK_INTERVAL:
             self._free_bytes, self._checked_at = self._meter.free_bytes(), now
         return int(self._free_bytes / (_MEMORY_SLACK * bytes_per_prompt))
+
+
+class FinishedBatch(NamedTuple, Generic[T, R]):
+    """The items of a batch with their results or failures, and how long it took."""
+
+    items: Sequence[T]
+    results: Sequence[R | Failure]
+    seconds: float
+
+
+def run_batches(
+    items: Sequence[T],
+    sizer: BatchSizer,
+    work: Callable[[Sequence[T], BatchTiming], Sequence[R]],
+    *,
+    longest: Callable[[Sequence[T]], int] = lambda _: 1,
+    one_by_one: bool = False,
+    on_error: Callable[[], object] = lambda: None,
+) -> Iterator[FinishedBatch[T, R]]:
+    """Compute `work` of the items in order, in batches as large as `sizer` says. `work` fills in the
+    timing of its batch. A batch that fails is split (`split_and_retry`), after `on_error`, and makes later
+    ones smaller if memory was short. `longest` is the length in tokens of the longest prompt of some items
+    with its reply; by default it is not known before prompts are encoded, and each counts as one token.
+    """
+
+    def compute_measured(batch: Sequence[T]) -> Sequence[R]:
+        timing = BatchTiming(len(batch), longest(batch))
+        try:
+            with sizer.measure(timing):
+                return work(batch, timing)
+        except MODEL_ERRORS as error:
+            on_error()
+            if failure_from_error(error).kind == "out_of_memory":
+                sizer.shrink(len(batch))
+            raise
+
+    start = 0
+    while start < len(items):
+        size = 1 if one_by_one else sizer.max_prompts(longest(items[start:]))
+        batch = items[start : start + size]
+        started = time.perf_counter()
+        results = split_and_retry(batch, compute_measured)
+        yield FinishedBatch(batch, results, time.perf_counter() - started)
+        start += len(batch)

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from snellen.core.output import CandidateScore, Failure, Generated, StopReason, Usage
+from snellen.core.output import CandidateScore, Generated, StopReason, Usage
 from snellen.core.request import Generate, Generation, request_digest
-from snellen.models.hf.batch_size import BatchSizer, BatchTiming
+from snellen.models.hf.batch_size import BatchSizer, BatchTiming, FinishedBatch, run_batches
 from snellen.models.hf.checkpoint import DRAWING_TYPES
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.prompt import GRID, Prompt, check_length, encode, seen_sizes
 from snellen.models.reasoning import TAGS, end_before
-from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -244,43 +242,20 @@ class GumbelSampler:
         return scores - noise.log()
 
 
-class GeneratedBatch(NamedTuple):
-    """Replies or failures of one batch, and how long it took."""
-
-    start: int
-    """Index of its first request."""
-    replies: Sequence[Generated | Failure]
-    seconds: float
-
-
 def generate_unshared(
     loaded: LoadedModel, requests: Sequence[RenderedRequest], sizer: BatchSizer
-) -> Iterator[GeneratedBatch]:
+) -> Iterator[FinishedBatch[RenderedRequest, Generated]]:
     """Replies to requests with equal settings and numbers of images, batch by batch, each prompt
     read from its first token."""
     settings = requests[0].request.settings
 
-    def generate_batch(batch: Sequence[RenderedRequest]) -> list[Generated]:
-        # The length of a prompt is not known before it is encoded: each counts as one token.
-        timing = BatchTiming(len(batch), 1)
-        try:
-            with sizer.measure(timing):
-                replies = generate(loaded, batch, settings)
-                timing.record_decode(sum(reply.usage.completion_tokens for reply in replies if reply.usage))
-        except MODEL_ERRORS as error:
-            if failure_from_error(error).kind == "out_of_memory":
-                sizer.shrink(len(batch))
-            raise
+    def generate_batch(batch: Sequence[RenderedRequest], timing: BatchTiming) -> list[Generated]:
+        replies = generate(loaded, batch, settings)
+        timing.record_decode(sum(reply.usage.completion_tokens for reply in replies if reply.usage))
         return replies
 
     unbatched = loaded.profile is not None and loaded.profile.unbatched
-    start = 0
-    while start < len(requests):
-        size = 1 if unbatched else sizer.max_prompts(1)
-        started = time.perf_counter()
-        replies = split_and_retry(requests[start : start + size], generate_batch)
-        yield GeneratedBatch(start, replies, time.perf_counter() - started)
-        start += len(replies)
+    return run_batches(requests, sizer, generate_batch, one_by_one=unbatched)
 
 
 def is_forced(loaded: LoadedModel) -> bool:

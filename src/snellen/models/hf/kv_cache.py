@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
+
+from snellen.core.grouping import group_by
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -126,9 +127,7 @@ def split_cache(cache: Any, mask: Tensor, next_positions: Sequence[int]) -> list
     parts = [part for layer in cache.layers for part in (layer.keys, layer.values)]
     if any(part.shape[2] != mask.shape[1] for part in parts):
         raise ValueError("a layer of the model has let go of some tokens")
-    groups: dict[Hashable, list[int]] = {}
-    for part_index, part in enumerate(parts):
-        groups.setdefault((part.shape, part.dtype, part.device), []).append(part_index)
+    groups = group_by(range(len(parts)), lambda index: (parts[index].shape, parts[index].dtype, parts[index].device))
     layout = tuple(map(tuple, groups.values()))
     rows = []
     # One transfer of the whole mask: each one makes the CPU wait for the GPU.
@@ -209,43 +208,6 @@ def _extend_buffer(existing: Tensor, states: Tensor, before: int, after: int) ->
     if before:
         buffer[:, :, :before] = existing
     return buffer
-
-
-class _HasBytes(Protocol):
-    @property
-    def nbytes(self) -> int: ...
-
-
-T = TypeVar("T", bound=_HasBytes)
-
-
-class PrefixCache(Generic[T]):
-    """Least recently used cache of at most `budget` bytes; 0 keeps nothing."""
-
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-        self._bytes_used = 0
-        self._entries: OrderedDict[Hashable, T] = OrderedDict()
-
-    def get(self, key: Hashable) -> T | None:
-        entry = self._entries.get(key)
-        if entry is not None:
-            self._entries.move_to_end(key)
-        return entry
-
-    def put(self, key: Hashable, entry: T) -> None:
-        """Store an entry in place of the one under that key; evicts the oldest over budget."""
-        replaced = self._entries.pop(key, None)
-        self._bytes_used += entry.nbytes - (replaced.nbytes if replaced is not None else 0)
-        self._entries[key] = entry
-        while self._bytes_used > self._budget:
-            _, oldest = self._entries.popitem(last=False)
-            self._bytes_used -= oldest.nbytes
-
-    def clear(self) -> None:
-        """Free the memory, e.g. when the model ran out of it."""
-        self._entries.clear()
-        self._bytes_used = 0
 
 
 def cache_argument(model: Any) -> str:

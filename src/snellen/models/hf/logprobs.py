@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from snellen.core.output import CandidateScore, Failure, Output, Ranked, Usage
 from snellen.core.request import Rank
-from snellen.models.hf.batch_size import BatchSizer, BatchTiming
+from snellen.models.hf.batch_size import BatchSizer, BatchTiming, FinishedBatch, run_batches
 from snellen.models.hf.generate import forced_logprobs, is_forced
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.prompt import Prompt, adds_special_tokens, check_length, encode, with_reply
 from snellen.models.hf.tokenise import shared_prefix_length
-from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
+from snellen.models.split_batch import split_and_retry
 
 
 class RenderedRank(NamedTuple):
@@ -91,33 +90,19 @@ def _score_rows(
     requests: Sequence[RenderedRank],
     prepared: Sequence[list[_CandidateRow] | Failure],
     sizer: BatchSizer,
-) -> Iterator[tuple[Sequence[_CandidateRow], Sequence[_TailScore | Failure], float]]:
+) -> Iterator[FinishedBatch[_CandidateRow, _TailScore]]:
     """Each batch of rows with its scores and its time in seconds."""
 
-    def score(batch: Sequence[_CandidateRow]) -> list[_TailScore]:
-        # The length of a prompt is not known before it is encoded: each counts as one token.
-        timing = BatchTiming(len(batch), 1)
-        try:
-            with sizer.measure(timing):
-                scores = _score_batch(loaded, requests, batch)
-                timing.record_prefill(len(batch))
-        except MODEL_ERRORS as error:
-            if failure_from_error(error).kind == "out_of_memory":
-                sizer.shrink(len(batch))
-            raise
+    def score(batch: Sequence[_CandidateRow], timing: BatchTiming) -> list[_TailScore]:
+        scores = _score_batch(loaded, requests, batch)
+        timing.record_prefill(len(batch))
         return scores
 
     by_request = [rows for rows in prepared if not isinstance(rows, Failure)]
     unbatched = loaded.profile is not None and loaded.profile.unbatched
     all_rows = [row for rows in by_request for row in rows]
     for rows in by_request if unbatched else [all_rows]:
-        start = 0
-        while start < len(rows):
-            batch = rows[start : start + sizer.max_prompts(1)]
-            started = time.perf_counter()
-            scores = split_and_retry(batch, score)
-            yield batch, scores, time.perf_counter() - started
-            start += len(batch)
+        yield from run_batches(rows, sizer, score)
 
 
 def _score_batch(

@@ -229,15 +229,11 @@ class HuggingFace(ModelDefaults):
     def _generate_group(self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRequest]]) -> dict[int, Output]:
         """Replies to prompts with equal settings by index, each with its part of the time."""
         assert self._sizers is not None
-        outputs: dict[int, Output] = {}
+        outputs: list[Output] = []
         rendered = [request for _, request in group]
-        for start, replies, seconds in generate_unshared(loaded, rendered, self._sizers.replies):
-            indices = [index for index, _ in group[start : start + len(replies)]]
-            seconds_each = seconds / len(replies)
-            outputs |= {
-                index: _with_seconds(reply, seconds_each) for index, reply in zip(indices, replies, strict=True)
-            }
-        return outputs
+        for _, replies, seconds in generate_unshared(loaded, rendered, self._sizers.replies):
+            outputs += [_with_seconds(reply, seconds / len(replies)) for reply in replies]
+        return {index: output for (index, _), output in zip(group, outputs, strict=True)}
 
     def _rank_group(self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRank]]) -> dict[int, Output]:
         """Rankings by index, each with its part of the time."""

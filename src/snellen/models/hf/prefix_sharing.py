@@ -28,10 +28,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from snellen.core.grouping import group_by
+from snellen.core.recent import RecentValues
 from snellen.models.hf.kv_cache import (
     EMPTY_PREFIX,
     LastPromptKV,
-    PrefixCache,
     PrefixKV,
     batch_caches,
     cache_argument,
@@ -61,10 +62,7 @@ def prefix_groups(rows: Sequence[TokenisedPrompt]) -> Iterator[SharedPrefixGroup
 
     Rows that share with no other are in no group.
     """
-    by_image_prefix: dict[Hashable, list[int]] = defaultdict(list)
-    for index, row in enumerate(rows):
-        by_image_prefix[row.image_prefix_key()].append(index)
-    for indices in by_image_prefix.values():
+    for indices in group_by(range(len(rows)), lambda index: rows[index].image_prefix_key()).values():
         # In lexical order rows with a long common prefix are neighbours, so that one pass is
         # enough: a row joins the group before it or begins the next.
         indices.sort(key=lambda index: rows[index].ids)
@@ -131,8 +129,12 @@ class PrefixSharing:
 
     def __init__(self, model: Any, budget: int, batch_size: int) -> None:
         self._model = model
-        self._image_prefixes: PrefixCache[PrefixKV] = PrefixCache(2 * budget // 3)
-        self._last_prompts: PrefixCache[LastPromptKV] = PrefixCache(budget // 3)
+        self._image_prefixes: RecentValues[PrefixKV] = RecentValues(
+            2 * budget // 3, lambda prefix: prefix.nbytes, keeps_latest=False
+        )
+        self._last_prompts: RecentValues[LastPromptKV] = RecentValues(
+            budget // 3, lambda prompt: prompt.nbytes, keeps_latest=False
+        )
         self._batch_size = batch_size
         self._cache_argument = cache_argument(model)
         self._accepted_arguments = frozenset(inspect.signature(model.forward).parameters)
@@ -226,10 +228,8 @@ class PrefixSharing:
         of one batch have media of the same shapes, so that they can be stacked. Image prefixes
         that are cached are added to `image_prefixes` instead.
         """
-        by_image_prefix: dict[Hashable, list[int]] = defaultdict(list)
-        for index, row in enumerate(rows):
-            if row.image_prefix_length:
-                by_image_prefix[row.image_prefix_key()].append(index)
+        with_images = (index for index, row in enumerate(rows) if row.image_prefix_length)
+        by_image_prefix = group_by(with_images, lambda index: rows[index].image_prefix_key())
         shapes: dict[Hashable, list[SharedPrefixGroup]] = defaultdict(list)
         for key, indices in by_image_prefix.items():
             cached = self._image_prefixes.get(key)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from snellen.core.output import CandidateScore, Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Rank
-from snellen.models.hf.batch_size import BatchSizer, BatchSizers, BatchTiming
+from snellen.models.hf.batch_size import BatchSizer, BatchSizers, BatchTiming, run_batches
 from snellen.models.hf.generate import GumbelSampler, decode_reply, has_penalty
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.logprobs import ranking_output
 from snellen.models.hf.prefix_sharing import PrefillState, PrefixSharing
 from snellen.models.hf.tokenise import PrefixSharingUnsupported, TokenisedPrompt
-from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
+from snellen.models.split_batch import MODEL_ERRORS, failure_from_error
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Decoder:
@@ -165,28 +168,21 @@ class SharedGeneration:
         def max_length(batch: Sequence[tuple[Generate, TokenisedPrompt]]) -> int:
             return max(len(row.ids) for _, row in batch) + settings.max_new_tokens
 
-        def generate_batch(batch: Sequence[tuple[Generate, TokenisedPrompt]]) -> list[Generated]:
+        def generate_batch(batch: Sequence[tuple[Generate, TokenisedPrompt]], timing: BatchTiming) -> list[Generated]:
             rows = [row for _, row in batch]
             sampler = None
             if settings.temperature > 0:
                 sampler = GumbelSampler(settings, [request for request, _ in batch], self._loaded)
-            timing = BatchTiming(len(rows), max_length(batch))
-            with self._sizers.replies.measure(timing):
-                state = self._prefill(rows, timing)
-                first_logits = state.logits[:, -1]
-                replies = self._decoder.decode(state, settings, sampler)
-                timing.record_decode(sum(map(len, replies)))
+            state = self._prefill(rows, timing)
+            first_logits = state.logits[:, -1]
+            replies = self._decoder.decode(state, settings, sampler)
+            timing.record_decode(sum(map(len, replies)))
             return [
                 decode_reply(self._loaded, reply, len(row.ids), settings, scores, row.image_sizes)
                 for reply, row, scores in zip(replies, rows, first_logits, strict=True)
             ]
 
-        outputs: list[Generated | Failure] = []
-        while len(outputs) < len(requests):
-            size = self._sizers.replies.max_prompts(max_length(requests[len(outputs) :]))
-            batch = requests[len(outputs) : len(outputs) + size]
-            outputs += split_and_retry(batch, self._clear_on_error(generate_batch, self._sizers.replies))
-        return outputs
+        return self._in_batches(requests, self._sizers.replies, generate_batch, max_length)
 
     def rank(self, requests: Sequence[tuple[Rank, Sequence[TokenisedPrompt]]]) -> list[Output]:
         """Log-likelihoods of the candidates of each request, batched across requests."""
@@ -194,19 +190,12 @@ class SharedGeneration:
         def max_length(batch: Sequence[TokenisedPrompt]) -> int:
             return max(len(row.ids) for row in batch)
 
-        def score_batch(batch: Sequence[TokenisedPrompt]) -> list[float]:
+        def score_batch(batch: Sequence[TokenisedPrompt], timing: BatchTiming) -> list[float]:
             kept_logits = max(row.scored_tokens for row in batch) + 1
-            timing = BatchTiming(len(batch), max_length(batch))
-            with self._sizers.candidates.measure(timing):
-                logits = self._prefill(batch, timing, kept_logits).logits
-                return _sum_logprobs(logits, batch)
+            return _sum_logprobs(self._prefill(batch, timing, kept_logits).logits, batch)
 
         rows = [row for _, request_rows in requests for row in request_rows]
-        logprobs: list[float | Failure] = []
-        while len(logprobs) < len(rows):
-            size = self._sizers.candidates.max_prompts(max_length(rows[len(logprobs) :]))
-            batch = rows[len(logprobs) : len(logprobs) + size]
-            logprobs += split_and_retry(batch, self._clear_on_error(score_batch, self._sizers.candidates))
+        logprobs = self._in_batches(rows, self._sizers.candidates, score_batch, max_length)
         outputs, start = [], 0
         for request, request_rows in requests:
             end = start + len(request_rows)
@@ -226,22 +215,16 @@ class SharedGeneration:
         timing.record_prefill(self._sharing.prefill_tokens - tokens_before)
         return state
 
-    def _clear_on_error(
-        self, work: Callable[[Sequence[Any]], list[Any]], sizer: BatchSizer
-    ) -> Callable[[Sequence[Any]], Any]:
-        """Wrap `work` so that an error clears the prefix cache, which may be inconsistent then, and
-        makes later batches smaller if memory was short."""
-
-        def run(batch: Sequence[Any]) -> list[Any]:
-            try:
-                return work(batch)
-            except MODEL_ERRORS as error:
-                self._sharing.clear()
-                if failure_from_error(error).kind == "out_of_memory":
-                    sizer.shrink(len(batch))
-                raise
-
-        return run
+    def _in_batches(
+        self,
+        items: Sequence[T],
+        sizer: BatchSizer,
+        work: Callable[[Sequence[T], BatchTiming], Sequence[R]],
+        longest: Callable[[Sequence[T]], int],
+    ) -> list[R | Failure]:
+        """The results of `run_batches`. An error clears the prefix cache, which may be inconsistent then."""
+        batches = run_batches(items, sizer, work, longest=longest, on_error=self._sharing.clear)
+        return [result for batch in batches for result in batch.results]
 
     def _find_difference(self, rows: Sequence[TokenisedPrompt]) -> str | None:
         """What goes wrong when these prompts are read with shared prefixes, in one batch, or None.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from snellen.core.recent import RecentValues
 from snellen.core.request import Generate, Rank
 from snellen.models.hf.generate import is_forced
 from snellen.models.hf.loaded import LoadedModel
@@ -258,9 +259,7 @@ class CachingImageProcessor:
     def __init__(self, processor: Any, limit: int = _CACHED_IMAGE_BYTES) -> None:
         """`limit`: bytes of cached results; the latest is always kept."""
         self._processor = processor
-        self._limit = limit
-        self._bytes_used = 0
-        self._results: OrderedDict[Hashable, tuple[Any, Any, int]] = OrderedDict()
+        self._results: RecentValues[tuple[Any, Any, int]] = RecentValues(limit, itemgetter(2))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "_processor":
@@ -269,16 +268,13 @@ class CachingImageProcessor:
 
     def __call__(self, images: Any = None, *arguments: Any, **options: Any) -> Any:
         key = (tuple(id(image) for image in _flatten(images)), repr(arguments), repr(sorted(options.items())))
-        if key not in self._results:
+        known = self._results.get(key)
+        if known is None:
             result = self._processor(images, *arguments, **options)
             size = sum(getattr(part, "nbytes", 0) for part in result.values())
             # With the images: as long as they live no other object gets their ids.
-            self._results[key] = (result, images, size)
-            self._bytes_used += size
-            while self._bytes_used > self._limit and len(self._results) > 1:
-                self._bytes_used -= self._results.popitem(last=False)[1][2]
-        self._results.move_to_end(key)
-        return copy.copy(self._results[key][0])
+            known = self._results.put(key, (result, images, size))
+        return copy.copy(known[0])
 
 
 def _flatten(images: Any) -> Iterator[Any]:

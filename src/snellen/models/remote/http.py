@@ -7,7 +7,7 @@ import importlib.util
 import io
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Protocol
 from urllib.parse import urljoin, urlsplit
@@ -179,23 +179,19 @@ class HttpClient:
         url = self._endpoint.url(path)
         started = False
         headers = await self._endpoint.headers_with_key("POST", url, body)
-        try:
-            async with self._request("POST", url, body, headers) as response:
-                await self._raise_for_status(response)
-                async for line in _lines(read_chunks(response, self._max_reply_bytes)):
-                    if not line.startswith(b"data:"):
-                        continue
-                    data = line.removeprefix(b"data:").strip()
-                    if data == b"[DONE]":
-                        return
-                    if data:
-                        chunk = decode_object(data)
-                        if not started:
-                            started = True
-                            self.on_reply(chunk)
-                        yield chunk
-        except _network_errors() as error:
-            raise self._model_error(error, url) from error
+        async with self._reply("POST", url, body, headers) as response:
+            async for line in _lines(read_chunks(response, self._max_reply_bytes)):
+                if not line.startswith(b"data:"):
+                    continue
+                data = line.removeprefix(b"data:").strip()
+                if data == b"[DONE]":
+                    return
+                if data:
+                    chunk = decode_object(data)
+                    if not started:
+                        started = True
+                        self.on_reply(chunk)
+                    yield chunk
 
     async def upload(
         self, target: str, body: Payload, headers: Mapping[str, str] = {}
@@ -207,28 +203,20 @@ class HttpClient:
         if not isinstance(body, bytes):
             # Of a form, aiohttp writes the type with its boundary.
             own = {name: value for name, value in own.items() if name != "Content-Type"}
-        try:
-            async with self._request("POST", url, body, {**own, **headers}, transfers=True) as response:
-                await self._raise_for_status(response)
-                data = await read_body(response, self._max_reply_bytes)
-                return (decode_object(data) if data.strip() else {}), response.headers
-        except _network_errors() as error:
-            raise self._model_error(error, url) from error
+        async with self._reply("POST", url, body, {**own, **headers}, transfers=True) as response:
+            data = await read_body(response, self._max_reply_bytes)
+            return (decode_object(data) if data.strip() else {}), response.headers
 
     async def lines(self, path: str) -> AsyncIterator[bytes]:
         """GET a file of any length, line by line; a line may be as long as a reply. Raises ModelError."""
         url = self._endpoint.url(path)
         headers = await self._endpoint.headers_with_key("GET", url, None)
-        try:
-            async with self._request("GET", url, None, headers, transfers=True) as response:
-                await self._raise_for_status(response)
-                async for line in _lines(read_chunks(response, _MAX_FILE_BYTES)):
-                    if len(line) > self._max_reply_bytes:
-                        raise ModelError("a line of the file is longer than a reply may be (max_reply_mb)", "server")
-                    if line:
-                        yield line
-        except _network_errors() as error:
-            raise self._model_error(error, url) from error
+        async with self._reply("GET", url, None, headers, transfers=True) as response:
+            async for line in _lines(read_chunks(response, _MAX_FILE_BYTES)):
+                if len(line) > self._max_reply_bytes:
+                    raise ModelError("a line of the file is longer than a reply may be (max_reply_mb)", "server")
+                if line:
+                    yield line
 
     def _own_url(self, target: str) -> str:
         """The URL of a path, or a URL that this server named: the key is sent to no other."""
@@ -253,10 +241,18 @@ class HttpClient:
     async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
         """The complete body of the reply."""
         headers = await self._endpoint.headers_with_key(method, url, body)
+        async with self._reply(method, url, body, headers) as response:
+            return await read_body(response, self._max_reply_bytes)
+
+    @asynccontextmanager
+    async def _reply(
+        self, method: str, url: str, body: Payload | None, headers: Mapping[str, str], *, transfers: bool = False
+    ) -> AsyncIterator[ClientResponse]:
+        """The reply to a request. Raises ModelError or ReplyBlocked, also where it breaks while it is read."""
         try:
-            async with self._request(method, url, body, headers) as response:
+            async with self._request(method, url, body, headers, transfers=transfers) as response:
                 await self._raise_for_status(response)
-                return await read_body(response, self._max_reply_bytes)
+                yield response
         except _network_errors() as error:
             raise self._model_error(error, url) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from msgspec import Raw
 
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, Source, decode_image, upright_size
+from snellen.core.recent import RecentValues
 from snellen.core.request import Media
 from snellen.settings import max_image_pixels
 
@@ -110,8 +110,7 @@ class MediaCache:
     def __init__(self, image_types: Iterable[str], max_edge: int | None = None) -> None:
         self._types = frozenset(image_types)
         self._edge = max_edge
-        self._bytes = 0
-        self._cached: OrderedDict[str, EncodedMedia] = OrderedDict()
+        self._cached: RecentValues[EncodedMedia] = RecentValues(LIMIT, lambda encoded: len(encoded.data))
         self._pending: dict[str, asyncio.Future[ResizedImage]] = {}
         """Images that are being resized, by digest."""
 
@@ -122,7 +121,6 @@ class MediaCache:
     async def _encode_part(self, part: Media, sources: Mapping[str, Source]) -> EncodedMedia:
         cached = self._cached.get(part.digest)
         if cached is not None:
-            self._cached.move_to_end(part.digest)
             return cached
         source = sources.get(part.digest)
         if source is None:
@@ -136,8 +134,7 @@ class MediaCache:
             mime, source = media_type(data), InlineSource(data)
         ready = source.base64 if isinstance(source, InlineSource) else b""
         encoded = EncodedMedia(mime, ready or pybase64.b64encode(data), part.digest, sent_size)
-        self._store(part.digest, encoded)
-        return encoded
+        return self._cached.put(part.digest, encoded)
 
     async def _resize_once(self, digest: str, data: bytes, sendable: bool) -> ResizedImage:
         """Run `resize_for_api` in a thread, once for all requests that wait for the image."""
@@ -147,14 +144,6 @@ class MediaCache:
             self._pending[digest] = pending
             pending.add_done_callback(lambda _: self._pending.pop(digest, None))
         return await asyncio.shield(pending)
-
-    def _store(self, digest: str, encoded: EncodedMedia) -> None:
-        if digest not in self._cached:
-            self._bytes += len(encoded.data)
-        self._cached[digest] = encoded
-        while self._bytes > LIMIT and len(self._cached) > 1:
-            _, oldest = self._cached.popitem(last=False)
-            self._bytes -= len(oldest.data)
 
 
 def media_type(data: bytes) -> str:

@@ -8,6 +8,7 @@ from itertools import chain, product
 
 from snellen.analysis.comparison.groups import GroupDifference
 from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifference, RunComparison
+from snellen.core.grouping import group_by
 from snellen.report import format as fmt
 from snellen.report.document import Block, Column, Document, EmptyLine, Line, Table, table_of
 from snellen.stats.intervals import MIN_CLUSTERS
@@ -23,11 +24,8 @@ def comparison_names(runs: Sequence[RunFolder], shared_limit: bool = True, sibli
     """A distinct name for each run of a benchmark: its label (`run_info_labels`), if needed with
     the digest of its configuration or its path. Without `shared_limit`, a limit that all runs of a
     benchmark have in common is left out. With `siblings` names say which data a run is on."""
-    by_benchmark: dict[str, list[int]] = {}
-    for index, run in enumerate(runs):
-        by_benchmark.setdefault(run.info.benchmark, []).append(index)
     names = [""] * len(runs)
-    for members in by_benchmark.values():
+    for members in group_by(range(len(runs)), lambda index: runs[index].info.benchmark).values():
         infos = [runs[index].info for index in members]
         limits = shared_limit or len({info.config.limit for info in infos}) > 1
         labels, folders = fmt.run_info_labels(infos, limits), [info.name for info in infos]
@@ -217,10 +215,8 @@ def verdicts(comparison: RunComparison) -> Iterator[str]:
 
 
 def _alike_sentence(benchmark: str, pairs: Sequence[PairDifference], comparison: RunComparison) -> str:
-    others = defaultdict[str, list[str]](list)
-    for pair in pairs:
-        others[pair.first].append(pair.second)
-    names = "; ".join(f"{first} and {' or '.join(names)}" for first, names in others.items())
+    by_first = group_by(pairs, lambda pair: pair.first)
+    names = "; ".join(f"{first} and {' or '.join(pair.second for pair in own)}" for first, own in by_first.items())
     runs = sorted({name for pair in pairs for name in (pair.first, pair.second)})
     if len(pairs) == len(runs) * (len(runs) - 1) // 2:
         names = f"any two of {', '.join(runs)}"

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain, Leakage
+from snellen.core.grouping import group_by
 from snellen.report import format as fmt
 from snellen.report.document import Block, Column, Document, EmptyLine, IntervalEstimate, Line, Table, table_of
 
@@ -36,9 +37,7 @@ def gain_tables(gains: Sequence[Gain]) -> Iterator[tuple[Line, Table]]:
     of groups."""
     grouped = any(gain.group for gain in gains)
     tests = sum(gain.p is not None for gain in gains)
-    members: dict[tuple[str, str], list[Gain]] = {}
-    for gain in gains:
-        members.setdefault((gain.benchmark, gain.model if grouped else ""), []).append(gain)
+    members = group_by(gains, lambda gain: (gain.benchmark, gain.model if grouped else ""))
     for (benchmark, _), mine in members.items():
         whose = f" of {mine[0].model}" if len({gain.model for gain in mine}) == 1 else ""
         names = [_row_name(gain, alone=bool(whose)) for gain in mine]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from snellen.core.grouping import group_by
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import ANYTIME, Metric
 from snellen.report import format as fmt
@@ -29,12 +30,9 @@ class Baseline(NamedTuple):
 
 def boards(runs: Sequence[Report]) -> list[list[Report]]:
     """The runs by table: a table has one benchmark and one headline."""
-    by_board: dict[tuple[str, str], list[Report]] = {}
-    for index in fmt.table_order([report.run for report in runs]) if len(runs) > 1 else range(len(runs)):
-        report = runs[index]
-        key = (report.run.benchmark, report.summary.headline.name)
-        by_board.setdefault(key, []).append(report)
-    return list(by_board.values())
+    order = fmt.table_order([report.run for report in runs]) if len(runs) > 1 else range(len(runs))
+    ordered = (runs[index] for index in order)
+    return list(group_by(ordered, lambda report: (report.run.benchmark, report.summary.headline.name)).values())
 
 
 def baselines(board: Sequence[Report]) -> list[Baseline]:
