@@ -36,7 +36,13 @@ from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.scoring import MAX_PAGE_TOKENS, RuleScoring, choices, place_questions
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
-from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
+from snellen.benchmarks.declaration.video_questions import (
+    adjust_choice,
+    answered_sums,
+    group_mean,
+    nested_weights,
+    summarise_answered,
+)
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring, against_gold
 from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
@@ -249,6 +255,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Labels of `mean_over` that count together as one, to its name."""
     plain_by: tuple[Rule, ...] = ()
     """Rules of tools whose headline is the plain mean all the same."""
+    answered_by: tuple[Rule, ...] = ()
+    """Rules of tools whose headline is over the replies that they can parse."""
     unit_tests: bool = False
     """Whether the gold answers list unit tests of a page (`scoring.pages.unit_tests`). A rule then names a
     `PageRule` of `protocol.page_grading`, as in benchmarks of the kind `page`."""
@@ -516,7 +524,8 @@ def _rule_headlines(family: DescribedFamily) -> dict[str, Headline]:
         return {rule: page_headline(described.name, described.overall) for rule, described in rules.items()}
     if family.types:
         return {VLMEVALKIT: group_mean("mean_of_types", TYPE)}
-    return dict.fromkeys(family.plain_by, Headline())
+    answered = Headline(summarise=summarise_answered, sums=answered_sums)
+    return dict.fromkeys(family.plain_by, Headline()) | dict.fromkeys(family.answered_by, answered)
 
 
 def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:
