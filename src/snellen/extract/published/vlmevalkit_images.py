@@ -19,8 +19,8 @@ from collections.abc import Mapping
 
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer
-from snellen.extract.published.mmmu import EDGES, draw_option
 from snellen.extract.published.mmmu import RULE as OFFICIAL_RULE
+from snellen.extract.published.mmmu import between_blanks, draw_option, last_content
 from snellen.extract.published.vlmevalkit import RULE
 from snellen.extract.unanswered import unparsed_answer
 
@@ -41,7 +41,6 @@ _LEAD_INS = (
         )
     ),
 )
-_WORDS_FOR_CONTENT = 5
 
 
 def parse_visulogic(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -108,18 +107,14 @@ def _label_in_prose(reply: str) -> str:
 
 def parse_vmcbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The option that the reply names last, in the first form that names any; else one drawn."""
-    bare = reply
-    for edge in EDGES:
-        bare = bare.strip(edge)
-    text = f" {bare} "
-    low = text.lower()
+    text = between_blanks(reply)
     marked = [label for label in options if f"({label})" in text or f"{label}. " in text]
     if marked:
         return ParsedAnswer(max(marked, key=lambda label: text.rfind(f"({label})")), RULE)
     spaced = [label for label in options if f" {label} " in text]
     if spaced:
         return ParsedAnswer(max(spaced, key=lambda label: text.rfind(f" {label} ")), RULE)
-    contained = [label for label, content in options.items() if content.lower() in low]
-    if contained and len(text.split()) > _WORDS_FOR_CONTENT:
-        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
+    label = last_content(text, options)
+    if label:
+        return ParsedAnswer(label, RULE)
     return draw_option(unparsed_answer(reply, stop_reason), reply, options)
