@@ -525,7 +525,7 @@ def _rule_headlines(family: DescribedFamily) -> dict[str, Headline]:
     if family.types:
         return {VLMEVALKIT: group_mean("mean_of_types", TYPE)}
     answered = Headline(summarise=summarise_answered, sums=answered_sums)
-    return dict.fromkeys(family.plain_by, Headline()) | dict.fromkeys(family.answered_by, answered)
+    return {**dict.fromkeys(family.plain_by, Headline()), **dict.fromkeys(family.answered_by, answered)}
 
 
 def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:

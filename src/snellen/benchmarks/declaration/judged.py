@@ -91,6 +91,19 @@ class Judged(Scoring):
         )
 
 
+def graded_by_judges(
+    scoring: JudgedScoring, *, multi_label: tuple[str, ...] = (), max_judge_tokens: int = 256
+) -> Judged:
+    """Judges alone grade each reply: without one there is no score."""
+    return Judged(
+        flow=scoring.flow,
+        rubrics=(scoring.rubric,),
+        must_judge=True,
+        multi_label=multi_label,
+        max_judge_tokens=max_judge_tokens,
+    )
+
+
 def similarity_scoring(build_messages: Callable[[Sample], tuple[Message, ...]] | None = None) -> Judged:
     """Judges compare each reply with the gold answers, from 1 to 5; without them nothing scores."""
     scoring = JudgedScoring(
@@ -100,7 +113,7 @@ def similarity_scoring(build_messages: Callable[[Sample], tuple[Message, ...]] |
         score=lambda grade: (grade - 1) / (_BEST - 1),
         build_messages=build_messages or plain_messages,
     )
-    return Judged(flow=scoring.flow, rubrics=(_SIMILARITY,), must_judge=True, max_judge_tokens=64)
+    return graded_by_judges(scoring, max_judge_tokens=64)
 
 
 def _compared_answers(sample: Sample, reply: str) -> Mapping[str, str]:

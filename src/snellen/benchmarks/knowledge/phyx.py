@@ -18,6 +18,7 @@ from snellen.benchmarks.protocol.flows import OpenScoring, against_gold
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, rules_of
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer, Unparsed
+from snellen.extract.boxes import closing_brace
 from snellen.extract.phrases import API_FAILURE
 from snellen.extract.unanswered import unparsed_answer
 
@@ -52,12 +53,7 @@ def _text_after_colon(text: str) -> str:
 def _box_content(text: str) -> str:
     """The content of the first box; empty if there is none or it is not closed."""
     _, _, content = text.partition(_BOX)
-    depth = 0
-    for index, sign in enumerate(content):
-        if sign == "}" and not depth:
-            return content[:index]
-        depth += (sign == "{") - (sign == "}")
-    return ""
+    return content[: closing_brace(content) or 0]
 
 
 def phyx_choice_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:

@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import Judged, first_cell
+from snellen.benchmarks.declaration.judged import first_cell, graded_by_judges
 from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.point_grading import summarise_in_points
@@ -102,16 +102,14 @@ BENCHMARK = Declaration(
     samples=samples_of,
     kind="open",
     max_new_tokens=4096,
-    scoring=Judged(
-        flow=JudgedScoring(
+    scoring=graded_by_judges(
+        JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,
             parse=partial(parse_grade, low=1.0, high=_TOP),
             score=lambda grade: grade / _TOP,
             build_messages=_messages,
-        ).flow,
-        rubrics=(RUBRIC,),
-        must_judge=True,
+        ),
         max_judge_tokens=2048,
     ),
     headline=Headline(name=HEADLINE, summarise=partial(summarise_in_points, top=_TOP)),
