@@ -26,7 +26,7 @@ from snellen.benchmarks.declaration.declaration import DataSource, Declaration, 
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, named_function, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
-from snellen.benchmarks.declaration.judged import ACCURACY, Judged
+from snellen.benchmarks.declaration.judged import ACCURACY, graded_by_judges
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.place_rules import PlaceRules
@@ -225,7 +225,7 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     of all choices needs no name; `none` for a rule that is not restated here.
     """
     open_rules: dict[Rule, str] = {}
-    """By rule, a formula for open questions among choices."""
+    """By rule, a formula for open questions among choices, in place of that of all benchmarks."""
     parse: dict[Rule, str] = {}
     """By rule, the function that parses replies to open questions, `extract.open_text.parse_open`."""
     judges: tuple[DescribedJudge, ...] = ()
@@ -366,7 +366,7 @@ def _scoring(family: DescribedFamily) -> Scoring:
         matches = MatchProtocol(
             rubric=family.match, build_messages=partial(prompt, template=_template(family) or VIDEO_TEMPLATE)
         )
-        return Judged(flow=matches.flow, rubrics=matches.rubrics, must_judge=True, max_judge_tokens=128)
+        return graded_by_judges(matches, max_judge_tokens=128)
     if family.judges:
         return described_judging(family.judges, _template(family), family.refused)
     if family.kind == "fields":
@@ -433,10 +433,9 @@ def _choice_scoring(family: DescribedFamily) -> RuleScoring:
         lmms_eval=_parser_set(family, LMMS_EVAL),
         circular=family.circular,
     )
-    if not family.open_rules:
-        return scoring
     rules = {
-        rule: parsers._replace(open=_open_rule(family, cast(Rule, rule))) for rule, parsers in scoring.rules.items()
+        rule: parsers._replace(open=_open_rule(family, cast(Rule, rule))) if rule in family.open_rules else parsers
+        for rule, parsers in scoring.rules.items()
     }
     return replace(scoring, rules=rules)
 

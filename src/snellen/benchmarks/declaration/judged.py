@@ -12,6 +12,7 @@ from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVari
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING, summarise_judged
 from snellen.benchmarks.protocol.judging import VOTES, JudgePanel, judge_parameters, panel_of
+from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.record import Flow
@@ -92,12 +93,12 @@ class Judged(Scoring):
 
 
 def graded_by_judges(
-    scoring: JudgedScoring, *, multi_label: tuple[str, ...] = (), max_judge_tokens: int = 256
+    scoring: JudgedScoring | MatchProtocol, *, multi_label: tuple[str, ...] = (), max_judge_tokens: int = 256
 ) -> Judged:
     """Judges alone grade each reply: without one there is no score."""
     return Judged(
         flow=scoring.flow,
-        rubrics=(scoring.rubric,),
+        rubrics=scoring.rubrics,
         must_judge=True,
         multi_label=multi_label,
         max_judge_tokens=max_judge_tokens,

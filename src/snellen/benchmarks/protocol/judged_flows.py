@@ -62,6 +62,11 @@ class JudgedScoring:
     settings: Generation = field(default_factory=Generation)
     panel: JudgePanel = field(default_factory=JudgePanel)
 
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """All rubrics that its judges are asked with."""
+        return (self.rubric,)
+
     def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow under the settings and the judges of a run."""
         return replace(self, settings=settings, panel=panel).ask

@@ -131,10 +131,15 @@ def parse_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "st
 
 def parse_before_bracket(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The sign before the first closing bracket, or the complete reply if there is none."""
+    sign = sign_before_bracket(reply)
+    return ParsedAnswer(sign, RULE) if sign in (options or _LETTERS) else unparsed_answer(reply, stop_reason)
+
+
+def sign_before_bracket(reply: str) -> str:
+    """The sign before the first closing bracket, or the complete reply if there is none."""
     index = reply.find(")")
     # For a bracket at index 0 the slice [-1:0] is empty, as in the published script.
-    sign = reply if index < 0 else reply[index - 1 : index]
-    return ParsedAnswer(sign, RULE) if sign in (options or _LETTERS) else unparsed_answer(reply, stop_reason)
+    return reply if index < 0 else reply[index - 1 : index]
 
 
 def opening_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:

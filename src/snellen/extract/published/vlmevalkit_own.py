@@ -21,6 +21,7 @@ from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.phrases import API_FAILURE
 from snellen.extract.published.first_capital import COMPLETE, without_phrases
+from snellen.extract.published.official import sign_before_bracket
 from snellen.extract.published.vlmevalkit import RULE, parse_choice_vlmevalkit
 from snellen.extract.unanswered import label_answer
 
@@ -66,9 +67,7 @@ def bracket_parser(golds: Sequence[str]) -> _ChoiceParser:
     """MLVU's parser: the sign before the first closing bracket, or the complete reply."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-        index = reply.find(")")
-        # For a bracket at index 0 the slice [-1:0] is empty, as in VLMEvalKit.
-        sign = reply if index < 0 else reply[index - 1 : index]
+        sign = sign_before_bracket(reply)
         if sign in golds:
             return ParsedAnswer(sign, f"{RULE}: before the bracket")
         return parse_choice_vlmevalkit(reply, options, stop_reason)
