@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -26,7 +26,7 @@ from snellen.benchmarks.declaration.declaration import DataSource, Declaration, 
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, named_function, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
-from snellen.benchmarks.declaration.judged import ACCURACY, graded_by_judges
+from snellen.benchmarks.declaration.judged import ACCURACY, judges_alone
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.place_rules import PlaceRules
@@ -366,7 +366,7 @@ def _scoring(family: DescribedFamily) -> Scoring:
         matches = MatchProtocol(
             rubric=family.match, build_messages=partial(prompt, template=_template(family) or VIDEO_TEMPLATE)
         )
-        return graded_by_judges(matches, max_judge_tokens=128)
+        return judges_alone(matches, max_judge_tokens=128)
     if family.judges:
         return described_judging(family.judges, _template(family), family.refused)
     if family.kind == "fields":
@@ -434,7 +434,7 @@ def _choice_scoring(family: DescribedFamily) -> RuleScoring:
         circular=family.circular,
     )
     rules = {
-        rule: parsers._replace(open=_open_rule(family, cast(Rule, rule))) if rule in family.open_rules else parsers
+        rule: parsers._replace(open=_open_rule(family, rule)) if rule in family.open_rules else parsers
         for rule, parsers in scoring.rules.items()
     }
     return replace(scoring, rules=rules)

@@ -92,7 +92,7 @@ class Judged(Scoring):
         )
 
 
-def graded_by_judges(
+def judges_alone(
     scoring: JudgedScoring | MatchProtocol, *, multi_label: tuple[str, ...] = (), max_judge_tokens: int = 256
 ) -> Judged:
     """Judges alone grade each reply: without one there is no score."""
@@ -114,7 +114,7 @@ def similarity_scoring(build_messages: Callable[[Sample], tuple[Message, ...]] |
         score=lambda grade: (grade - 1) / (_BEST - 1),
         build_messages=build_messages or plain_messages,
     )
-    return graded_by_judges(scoring, max_judge_tokens=64)
+    return judges_alone(scoring, max_judge_tokens=64)
 
 
 def _compared_answers(sample: Sample, reply: str) -> Mapping[str, str]:

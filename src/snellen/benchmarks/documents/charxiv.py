@@ -22,7 +22,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Options
-from snellen.benchmarks.declaration.judged import first_cell, graded_by_judges, plain_messages
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
@@ -103,7 +103,7 @@ BENCHMARK = Declaration(
     },
     sample=_sample,
     max_new_tokens=1024,
-    scoring=graded_by_judges(
+    scoring=judges_alone(
         JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,

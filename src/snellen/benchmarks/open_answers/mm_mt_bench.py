@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import first_cell, graded_by_judges
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone
 from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.point_grading import summarise_in_points
@@ -102,7 +102,7 @@ BENCHMARK = Declaration(
     samples=samples_of,
     kind="open",
     max_new_tokens=4096,
-    scoring=graded_by_judges(
+    scoring=judges_alone(
         JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,

@@ -27,7 +27,7 @@ from functools import partial
 from string import ascii_uppercase
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.judged import first_cell, graded_by_judges, split_list
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone, split_list
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
@@ -110,7 +110,7 @@ BENCHMARK = Declaration(
     aliases={"MOAT": {}},
     samples=moat_samples,
     max_new_tokens=2048,
-    scoring=graded_by_judges(
+    scoring=judges_alone(
         JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,
