@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.knowledge.phyx import equal_phyx, parse_phyx, phyx_choice_parser
-from snellen.benchmarks.perception.spatial457 import equal_spatial457, parse_spatial457
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.published.official import parse_medxpertqa, parse_mmsi
-from snellen.extract.published.vlmevalkit_images import parse_visulogic, parse_visulogic_official
+from snellen.extract.published.vlmevalkit_images import (
+    equal_phyx,
+    equal_spatial457,
+    parse_phyx,
+    parse_spatial457,
+    parse_visulogic,
+    parse_visulogic_official,
+    phyx_choice_parser,
+)
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "grey"}
 

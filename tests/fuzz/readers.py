@@ -12,13 +12,11 @@ from tests.fuzz.target import Broken, Target
 
 from snellen.benchmarks.documents import ocrbench, slidevqa, tablevqabench
 from snellen.benchmarks.documents.vcr_wiki import text_restoration
-from snellen.benchmarks.knowledge import phyx
 from snellen.benchmarks.mathematics import mathvista
 from snellen.benchmarks.open_answers.mega_bench.grading import latex as mega_latex
 from snellen.benchmarks.open_answers.mega_bench.grading import numbers as mega_numbers
 from snellen.benchmarks.open_answers.mega_bench.grading.metrics import LATEX_METRICS, METRICS, score_field
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import PARSERS, parse_reply
-from snellen.benchmarks.perception import spatial457
 from snellen.benchmarks.protocol.page_grading import omnidocbench_parts, page_parts, unit_test_parts
 from snellen.core.output import ParsedAnswer
 from snellen.core.place import Space
@@ -48,6 +46,7 @@ from snellen.extract.published import (
     official,
     tempcompass,
     vlmevalkit,
+    vlmevalkit_images,
     vlmevalkit_own,
 )
 from snellen.models.reasoning import split_reasoning
@@ -123,7 +122,7 @@ CHOICES: dict[str, Read] = {
 CHOICES |= {
     given.__name__: _with_options(given(("B",)))
     for given in (
-        phyx.phyx_choice_parser,
+        vlmevalkit_images.phyx_choice_parser,
         official.opening_parser,
         vlmevalkit_own.first_word_parser,
         vlmevalkit_own.bracket_parser,
@@ -181,8 +180,8 @@ WORDS_READ: dict[str, Read] = {
     "parse_list_answer": numbers.parse_list_answer,
     "parse_mmmu_answer": mmmu.parse_mmmu_answer,
     "parse_mmmu_open": mmmu.parse_mmmu_open,
-    "parse_spatial457": spatial457.parse_spatial457,
-    "parse_phyx": phyx.parse_phyx,
+    "parse_spatial457": vlmevalkit_images.parse_spatial457,
+    "parse_phyx": vlmevalkit_images.parse_phyx,
     "parse_short_answer": mathvision.parse_short_answer,
     "parse_truth": forms.parse_truth,
     "parse_form": lambda reply: [
@@ -292,12 +291,12 @@ GRADES: dict[str, Read] = {
     "holds_gold": lambda reply: [
         ocrbench.contains_a_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
     ],
-    "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS),
+    "equal_phyx": lambda reply: vlmevalkit_images.equal_phyx(reply, _GOLDS),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
     "relaxed_as_it_stands": lambda reply: relaxed.relaxed_untrimmed(reply, _GOLDS),
     "f1_authors": _graded(partial(slidevqa.f1_authors, question="how many cars are there?")),
     "equal_authors": _graded(partial(slidevqa.equal_authors, question="which city is it?")),
-    "equal_spatial457": lambda reply: spatial457.equal_spatial457(reply, _GOLDS),
+    "equal_spatial457": lambda reply: vlmevalkit_images.equal_spatial457(reply, _GOLDS),
     "statement_correct": _graded(tablevqabench.is_statement_correct),
     "same_items": _graded(tablevqabench.same_items),
     "same_amount": _graded(tablevqabench.same_amount),

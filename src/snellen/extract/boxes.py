@@ -15,7 +15,7 @@ def boxed_texts(text: str) -> list[str]:
     start = text.find(_OPENING)
     while start >= 0 and len(found) < _MAX_BOXES:
         inside = start + len(_OPENING)
-        end = _closing(text, inside)
+        end = closing_brace(text, inside)
         if end is None:
             break
         content = _innermost(text[inside:end]).strip()
@@ -27,15 +27,15 @@ def boxed_texts(text: str) -> list[str]:
 def _innermost(content: str) -> str:
     for _ in range(_MAX_NESTED):
         start = content.find(_OPENING)
-        end = _closing(content, start + len(_OPENING)) if start >= 0 else None
+        end = closing_brace(content, start + len(_OPENING)) if start >= 0 else None
         if end is None:
             break
         content = content[start + len(_OPENING) : end]
     return content
 
 
-def _closing(text: str, start: int) -> int | None:
-    """The position of the bracket that closes the one before `start`; None if there is none."""
+def closing_brace(text: str, start: int = 0) -> int | None:
+    """The position of the brace that closes the one before `start`; None if there is none."""
     depth = 1
     for position in range(start, len(text)):
         depth += (text[position] == "{") - (text[position] == "}")

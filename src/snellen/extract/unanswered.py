@@ -1,8 +1,11 @@
-"""Replies that hold no answer by the model: refused by a filter, cut off or empty."""
+"""Replies that hold no answer by the model: refused by a filter, cut off or empty; and those in which a
+published rule finds none."""
 
 from __future__ import annotations
 
-from snellen.core.output import Empty, Generated, Refused, Truncated, Unparsed
+from collections.abc import Mapping
+
+from snellen.core.output import Answer, Empty, Generated, ParsedAnswer, Refused, Truncated, Unparsed
 
 FILTER_REFUSAL = Refused("stop reason")
 """A reply that a provider's content filter wrote, cut off or withheld."""
@@ -26,6 +29,13 @@ def unparsed_answer(text: str, stop_reason: str) -> Truncated | Unparsed | Empty
     if stop_reason == "length":
         return Truncated()
     return Unparsed() if text.strip() else Empty()
+
+
+def label_answer(label: str | None, rule: str, reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
+    """The label that a published rule finds, if it is one of the options, where there are any."""
+    if label and (not options or label in options):
+        return ParsedAnswer(label, rule)
+    return unparsed_answer(reply, stop_reason)
 
 
 def model_text(output: Generated) -> str:

@@ -91,6 +91,11 @@ def metric_of_sums(name: str, sums: HeadlineSums | None, count: int, records: Se
     return Metric(name, sums.of_all(), count, headline_interval(sums, records))
 
 
+def metric_of_terms(name: str, terms: Sequence[Sequence[RatioTerm]], records: Sequence[Record]) -> Metric:
+    """The plain mean of the ratios of these terms, one list for each record; of those that have a term."""
+    return metric_of_sums(name, sum_of_ratios(terms), sum(map(bool, terms)), records)
+
+
 def mean_of_groups(
     records: Sequence[Record],
     group: Callable[[Record], str | None],

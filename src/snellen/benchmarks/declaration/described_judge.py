@@ -20,7 +20,7 @@ from msgspec import Struct, structs
 
 from snellen.benchmarks.declaration.declaration import Headline
 from snellen.benchmarks.declaration.judged import Judged, plain_messages
-from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow, product_flow
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring, product_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core import lazy_re as re
 from snellen.core.record import Flow, Record
@@ -131,7 +131,7 @@ def _flow(
     judges: Sequence[DescribedJudge], ask: _Ask, settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
     parts = [judge.scoring(ask, settings, panel) for judge in judges]
-    return judged_flow(parts[0]) if len(parts) == 1 else product_flow(parts)
+    return parts[0].ask if len(parts) == 1 else product_flow(parts)
 
 
 def judged_headline(judges: Sequence[DescribedJudge], name: str) -> Headline:

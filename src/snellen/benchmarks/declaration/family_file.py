@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -26,7 +26,7 @@ from snellen.benchmarks.declaration.declaration import DataSource, Declaration, 
 from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, named_function, read_fields
 from snellen.benchmarks.declaration.described_judge import DescribedJudge, described_judging, judged_headline
 from snellen.benchmarks.declaration.joined_files import ALL, PART, JoinedFiles
-from snellen.benchmarks.declaration.judged import ACCURACY, Judged
+from snellen.benchmarks.declaration.judged import ACCURACY, judges_alone
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.place_rules import PlaceRules
@@ -36,7 +36,13 @@ from snellen.benchmarks.declaration.row_layout import RowLayout, keep_cells
 from snellen.benchmarks.declaration.rows import AdjustSample, compose_adjustments, rows_to_samples
 from snellen.benchmarks.declaration.scoring import MAX_PAGE_TOKENS, RuleScoring, choices, place_questions
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
-from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean, nested_weights
+from snellen.benchmarks.declaration.video_questions import (
+    adjust_choice,
+    answered_sums,
+    group_mean,
+    nested_weights,
+    summarise_answered,
+)
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring, against_gold
 from snellen.benchmarks.protocol.parsers import LMMS_EVAL, OFFICIAL, OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
@@ -219,7 +225,7 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     of all choices needs no name; `none` for a rule that is not restated here.
     """
     open_rules: dict[Rule, str] = {}
-    """By rule, a formula for open questions among choices."""
+    """By rule, a formula for open questions among choices, in place of that of all benchmarks."""
     parse: dict[Rule, str] = {}
     """By rule, the function that parses replies to open questions, `extract.open_text.parse_open`."""
     judges: tuple[DescribedJudge, ...] = ()
@@ -249,6 +255,8 @@ class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """Labels of `mean_over` that count together as one, to its name."""
     plain_by: tuple[Rule, ...] = ()
     """Rules of tools whose headline is the plain mean all the same."""
+    answered_by: tuple[Rule, ...] = ()
+    """Rules of tools whose headline is over the replies that they can parse."""
     unit_tests: bool = False
     """Whether the gold answers list unit tests of a page (`scoring.pages.unit_tests`). A rule then names a
     `PageRule` of `protocol.page_grading`, as in benchmarks of the kind `page`."""
@@ -358,7 +366,7 @@ def _scoring(family: DescribedFamily) -> Scoring:
         matches = MatchProtocol(
             rubric=family.match, build_messages=partial(prompt, template=_template(family) or VIDEO_TEMPLATE)
         )
-        return Judged(flow=matches.flow, rubrics=matches.rubrics, must_judge=True, max_judge_tokens=128)
+        return judges_alone(matches, max_judge_tokens=128)
     if family.judges:
         return described_judging(family.judges, _template(family), family.refused)
     if family.kind == "fields":
@@ -425,10 +433,9 @@ def _choice_scoring(family: DescribedFamily) -> RuleScoring:
         lmms_eval=_parser_set(family, LMMS_EVAL),
         circular=family.circular,
     )
-    if not family.open_rules:
-        return scoring
     rules = {
-        rule: parsers._replace(open=_open_rule(family, cast(Rule, rule))) for rule, parsers in scoring.rules.items()
+        rule: parsers._replace(open=_open_rule(family, rule)) if rule in family.open_rules else parsers
+        for rule, parsers in scoring.rules.items()
     }
     return replace(scoring, rules=rules)
 
@@ -516,7 +523,8 @@ def _rule_headlines(family: DescribedFamily) -> dict[str, Headline]:
         return {rule: page_headline(described.name, described.overall) for rule, described in rules.items()}
     if family.types:
         return {VLMEVALKIT: group_mean("mean_of_types", TYPE)}
-    return dict.fromkeys(family.plain_by, Headline())
+    answered = Headline(summarise=summarise_answered, sums=answered_sums)
+    return {**dict.fromkeys(family.plain_by, Headline()), **dict.fromkeys(family.answered_by, answered)}
 
 
 def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:

@@ -12,6 +12,7 @@ from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVari
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING, summarise_judged
 from snellen.benchmarks.protocol.judging import VOTES, JudgePanel, judge_parameters, panel_of
+from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.record import Flow
@@ -91,6 +92,19 @@ class Judged(Scoring):
         )
 
 
+def judges_alone(
+    scoring: JudgedScoring | MatchProtocol, *, multi_label: tuple[str, ...] = (), max_judge_tokens: int = 256
+) -> Judged:
+    """Judges alone grade each reply: without one there is no score."""
+    return Judged(
+        flow=scoring.flow,
+        rubrics=scoring.rubrics,
+        must_judge=True,
+        multi_label=multi_label,
+        max_judge_tokens=max_judge_tokens,
+    )
+
+
 def similarity_scoring(build_messages: Callable[[Sample], tuple[Message, ...]] | None = None) -> Judged:
     """Judges compare each reply with the gold answers, from 1 to 5; without them nothing scores."""
     scoring = JudgedScoring(
@@ -100,7 +114,7 @@ def similarity_scoring(build_messages: Callable[[Sample], tuple[Message, ...]] |
         score=lambda grade: (grade - 1) / (_BEST - 1),
         build_messages=build_messages or plain_messages,
     )
-    return Judged(flow=scoring.flow, rubrics=(_SIMILARITY,), must_judge=True, max_judge_tokens=64)
+    return judges_alone(scoring, max_judge_tokens=64)
 
 
 def _compared_answers(sample: Sample, reply: str) -> Mapping[str, str]:

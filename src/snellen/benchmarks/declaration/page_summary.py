@@ -27,7 +27,7 @@ from snellen.core.record import Record
 from snellen.core.summary import FailurePolicy, HeadlineSums, Metric, Summary, SummaryContext
 from snellen.extract.open_text import parse_raw
 from snellen.scoring.accuracy import counted_score
-from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
+from snellen.scoring.headlines import RatioTerm, metric_of_terms, sum_of_ratios
 from snellen.scoring.pages.page_score import CDM, FORMULA, ORDER, OVERALL_PARTS, TABLE_EDITS, TEDS, TEDS_STRUCTURE, TEXT
 from snellen.scoring.pages.texts import counted_formula, counted_text
 from snellen.scoring.pages.unit_tests import BASELINE, read_tests, states_baseline
@@ -129,7 +129,7 @@ def _summarise(name: str, overall: Sequence[str], context: SummaryContext, recor
 
 def _metric(name: str, overall: Sequence[str], context: SummaryContext, records: Sequence[Record]) -> Metric:
     terms = [_terms(record, overall, context.failures) for record in records]
-    return metric_of_sums(name, sum_of_ratios(terms), sum(map(bool, terms)), records)
+    return metric_of_terms(name, terms, records)
 
 
 def _terms(record: Record, names: Sequence[str], failures: FailurePolicy) -> list[RatioTerm]:
@@ -148,7 +148,7 @@ def _micro_metric(part: str, failures: FailurePolicy, records: Sequence[Record])
         weight = _weight(record.gold[0], part) if record.kind == "page" and record.gold else 0
         found = _terms(record, (part,), failures)
         terms.append([RatioTerm("", term.numerator * weight, weight) for term in found])
-    return metric_of_sums(f"{MICRO}{part}", sum_of_ratios(terms), sum(map(bool, terms)), records)
+    return metric_of_terms(f"{MICRO}{part}", terms, records)
 
 
 @lru_cache(maxsize=4096)
@@ -178,12 +178,12 @@ def _summarise_tests(name: str, context: SummaryContext, records: Sequence[Recor
         headline = structs.replace(plain.headline, name=name)
         return structs.replace(plain, headline=headline, metrics={name: headline})
     terms = [_test_terms(record, context.failures) for record in records]
-    headline = metric_of_sums(name, sum_of_ratios(terms), sum(map(bool, terms)), records)
+    headline = metric_of_terms(name, terms, records)
     labels = sorted({term.ratio for of_page in terms for term in of_page})
     cells = {}
     for label in labels:
         own = [[term for term in of_page if term.ratio == label] for of_page in terms]
-        cells[label] = metric_of_sums(label, sum_of_ratios(own), sum(map(bool, own)), records)
+        cells[label] = metric_of_terms(label, own, records)
     others = {key: metric for key, metric in plain.metrics.items() if key != plain.headline.name}
     return structs.replace(
         plain,

@@ -14,10 +14,10 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Headline, plain_sums
 from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary, SummaryContext
+from snellen.core.summary import Summary, SummaryContext
 from snellen.scoring.accuracy import counted_score
 from snellen.scoring.fields import FieldResult, nearest_results
-from snellen.scoring.headlines import RatioTerm, metric_of_sums, sum_of_ratios
+from snellen.scoring.headlines import RatioTerm, metric_of_terms
 
 FIELD_F1, MICRO_F1 = "field_f1", "micro_field_f1"
 FIELD = "field"
@@ -49,9 +49,11 @@ def _summarise(name: str, context: SummaryContext, records: Sequence[Record]) ->
     if plain.headline.value is None:
         return plain
     results = [_results(context, record) for record in records]
-    micro = _metric(MICRO_F1, [[_f1_term(each)] if each is not None else [] for each in results], records)
+    micro = metric_of_terms(MICRO_F1, [[_f1_term(each)] if each is not None else [] for each in results], records)
     paths = Counter(one.path for each in results for one in each or () if one.outcome != "invented")
-    cells = {path: _metric(path, _path_terms(path, results), records) for path, _ in paths.most_common(_MAX_PATHS)}
+    cells = {
+        path: metric_of_terms(path, _path_terms(path, results), records) for path, _ in paths.most_common(_MAX_PATHS)
+    }
     return structs.replace(
         plain,
         metrics={**plain.metrics, MICRO_F1: micro},
@@ -83,7 +85,3 @@ def _path_terms(path: str, results: Sequence[list[FieldResult] | None]) -> list[
         ]
         for each in results
     ]
-
-
-def _metric(name: str, terms: Sequence[Sequence[RatioTerm]], records: Sequence[Record]) -> Metric:
-    return metric_of_sums(name, sum_of_ratios(terms), sum(map(bool, terms)), records)

@@ -51,11 +51,11 @@ def add_group_mean(
     return structs.replace(summary, metrics={**summary.metrics, name: mean}, beside=(name, *summary.beside))
 
 
-def nested_weights(outer: Callable[[str], str], labels: Sequence[str]) -> dict[str, float]:
+def nested_weights(outer: Callable[[str], str], labels: Sequence[str], total: float = 1.0) -> dict[str, float]:
     """Weights of groups of groups: each of the `outer` groups that the labels belong to weighs the
-    same, and in it each label. They add up to 1."""
+    same, and in it each label. They add up to `total`."""
     groups = [outer(label) for label in labels]
-    return {label: 1 / len(set(groups)) / groups.count(group) for label, group in zip(labels, groups, strict=True)}
+    return {label: total / len(set(groups)) / groups.count(group) for label, group in zip(labels, groups, strict=True)}
 
 
 def _summarise_group_mean(

@@ -22,7 +22,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Options
-from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
@@ -103,16 +103,14 @@ BENCHMARK = Declaration(
     },
     sample=_sample,
     max_new_tokens=1024,
-    scoring=Judged(
-        flow=JudgedScoring(
+    scoring=judges_alone(
+        JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,
             parse=partial(parse_graded_object, name="score", low=0.0, high=1.0),
             # What the judge is asked is for its eyes alone.
             build_messages=lambda sample: plain_messages(structs.replace(sample, hint="")),
-        ).flow,
-        rubrics=(RUBRIC,),
-        must_judge=True,
+        ),
         max_judge_tokens=1024,
     ),
 )

@@ -25,7 +25,7 @@ from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import OFFICIAL, OWN_RULE, RULE, Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample, option_cells
-from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.output import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.core.record import Flow
@@ -67,19 +67,15 @@ def _question_with_choices(question: str, options: Mapping[str, str]) -> str:
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     official = options[RULE] == OFFICIAL
     short = _parse_short_official if official else _parse_short
-    return extracted_flow(
-        ExtractedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=_parse_official if official else _parse,
-            always=official,
-            parse_short=short,
-            is_right=_is_right_official if official else _is_right,
-            build_messages=plain_messages,
-        )
-    )
+    return ExtractedScoring(
+        rubric=RUBRIC,
+        fields=_fields,
+        parse=_parse_official if official else _parse,
+        always=official,
+        parse_short=short,
+        is_right=_is_right_official if official else _is_right,
+        build_messages=plain_messages,
+    ).flow(settings, panel, options)
 
 
 def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:

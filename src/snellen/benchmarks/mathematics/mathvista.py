@@ -40,7 +40,7 @@ from snellen.benchmarks.declaration.judged import (
 )
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import build_sample, option_cells
-from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer
@@ -197,20 +197,16 @@ def _question_with_hint(cells: Mapping[str, str], options: Mapping[str, str], ki
 
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     official = options[RULE] == OFFICIAL
-    return extracted_flow(
-        ExtractedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=_parse_official if official else _parse,
-            always=official,
-            parse_verdict=_parse_verbatim if official else parse_extracted_answer,
-            parse_short=_parse_official if official else None,
-            is_right=_is_right_official if official else _is_right,
-            build_messages=plain_messages,
-        )
-    )
+    return ExtractedScoring(
+        rubric=RUBRIC,
+        fields=_fields,
+        parse=_parse_official if official else _parse,
+        always=official,
+        parse_verdict=_parse_verbatim if official else parse_extracted_answer,
+        parse_short=_parse_official if official else None,
+        is_right=_is_right_official if official else _is_right,
+        build_messages=plain_messages,
+    ).flow(settings, panel, options)
 
 
 def _parse_verbatim(reply: str) -> ParsedVerdict | None:

@@ -18,21 +18,18 @@ the reply ungraded; the authors ask again without end.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec import structs
-
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import Judged, first_cell
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone
 from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
+from snellen.benchmarks.protocol.point_grading import summarise_in_points
 from snellen.core.errors import DataError
-from snellen.core.record import Record
 from snellen.core.request import Media, Message, Part, Text
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Metric, Summary, SummaryContext
 from snellen.data.columns import row_id
 from snellen.extract.verdicts import parse_grade
 
@@ -94,29 +91,6 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     return {"conversation": "\n\n".join(turns), "reply": reply}
 
 
-def summarise_points(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The plain summary, its headline and groups from 1 to 10."""
-    summary = context.plain(records)
-    headline = _in_points(summary.headline)
-    return structs.replace(
-        summary,
-        headline=headline,
-        metrics={**summary.metrics, HEADLINE: headline},
-        groups={
-            column: {label: _in_points(metric) for label, metric in labels.items()}
-            for column, labels in summary.groups.items()
-        },
-        bounds=None,
-    )
-
-
-def _in_points(metric: Metric) -> Metric:
-    factor = _TOP / 100
-    value = None if metric.value is None else metric.value * factor
-    interval = metric.interval and metric.interval.scale(factor)
-    return structs.replace(metric, value=value, interval=interval, unit="points", top=_TOP)
-
-
 BENCHMARK = Declaration(
     name="mm-mt-bench",
     version="1",
@@ -128,19 +102,17 @@ BENCHMARK = Declaration(
     samples=samples_of,
     kind="open",
     max_new_tokens=4096,
-    scoring=Judged(
-        flow=JudgedScoring(
+    scoring=judges_alone(
+        JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,
             parse=partial(parse_grade, low=1.0, high=_TOP),
             score=lambda grade: grade / _TOP,
             build_messages=_messages,
-        ).flow,
-        rubrics=(RUBRIC,),
-        must_judge=True,
+        ),
         max_judge_tokens=2048,
     ),
-    headline=Headline(name=HEADLINE, summarise=summarise_points),
+    headline=Headline(name=HEADLINE, summarise=partial(summarise_in_points, top=_TOP)),
     coverage="exact",
     oracle=_TOP,
 )

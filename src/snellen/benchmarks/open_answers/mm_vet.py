@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
-from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages, split_list
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone, plain_messages, split_list
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
@@ -67,12 +67,10 @@ BENCHMARK = Declaration(
     aliases={"MMVet": {"split": "all"}, "MMVet_Hard": {"split": "hard"}, "mmvet": {"split": "all"}},
     sample=_sample,
     max_new_tokens=MAX_NEW_TOKENS,
-    scoring=Judged(
-        flow=JudgedScoring(
+    scoring=judges_alone(
+        JudgedScoring(
             rubric=RUBRIC, fields=_fields, parse=partial(parse_grade, low=0.0, high=1.0), build_messages=plain_messages
-        ).flow,
-        rubrics=(RUBRIC,),
-        must_judge=True,
+        ),
         multi_label=(ABILITY,),
         max_judge_tokens=64,
     ),

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.judged import Judged, plain_messages, split_list
+from snellen.benchmarks.declaration.judged import judges_alone, plain_messages, split_list
 from snellen.benchmarks.declaration.open_questions import BARE
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
@@ -61,12 +61,8 @@ BENCHMARK = Declaration(
     group_by=(MATCH_TYPE,),
     adjust=_adjust,
     template=BARE,
-    scoring=Judged(
-        flow=JudgedScoring(
-            rubric=RUBRIC, fields=_fields, parse=parse_bracketed_yes, build_messages=plain_messages
-        ).flow,
-        rubrics=(RUBRIC,),
-        must_judge=True,
+    scoring=judges_alone(
+        JudgedScoring(rubric=RUBRIC, fields=_fields, parse=parse_bracketed_yes, build_messages=plain_messages),
         multi_label=(MATCH_TYPE,),
     ),
 )

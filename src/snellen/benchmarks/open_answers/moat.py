@@ -27,7 +27,7 @@ from functools import partial
 from string import ascii_uppercase
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.judged import Judged, first_cell, split_list
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone, split_list
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
@@ -110,16 +110,13 @@ BENCHMARK = Declaration(
     aliases={"MOAT": {}},
     samples=moat_samples,
     max_new_tokens=2048,
-    scoring=Judged(
-        flow=JudgedScoring(
+    scoring=judges_alone(
+        JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,
             parse=partial(parse_graded_object, name="verdict", low=0.0, high=1.0, integers_only=True),
             build_messages=_messages,
-        ).flow,
-        rubrics=(RUBRIC,),
-        must_judge=True,
+        ),
         multi_label=(CAPABILITY,),
-        max_judge_tokens=256,
     ),
 )

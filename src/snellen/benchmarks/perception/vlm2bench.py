@@ -30,7 +30,6 @@ from snellen.benchmarks.declaration.open_questions import BARE, own_and_vlmevalk
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.core.literals import NUMBER_WORDS
 from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
@@ -40,6 +39,7 @@ from snellen.extract.open_text import parse_final, parse_raw
 from snellen.extract.yes_no import parse_yes_no
 from snellen.scoring.accuracy import cluster_samples, counted_score, mean_metric
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
+from snellen.scoring.relative_accuracy import NUMBERS_BY_WORD
 
 PAIRED = ("gc-mat", "gc-trk", "oc-cpr", "pc-cpr")
 COUNTED = ("oc-cnt", "pc-cnt")
@@ -49,15 +49,8 @@ DEFAULT_PICTURES = 2
 _MOST_PICTURES = 4
 _ROOT = 0.1
 _TRUTH = re.compile(r"\b(?:t|f|true|false)\b", re.IGNORECASE)
-_UNITS = {word: number for number, word in enumerate(NUMBER_WORDS[:20])}
-_TENS = {
-    name: 10 * value
-    for value, name in enumerate(
-        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
-    )
-}
-_SCALES = {"hundred": 100, "thousand": 1000}
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join((*_UNITS, *_TENS, *_SCALES))})\b")
+_SCALES = ("hundred", "thousand")
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBERS_BY_WORD)})\b")
 _DIGITS = re.compile(r"\d+")
 _MAX_DIGITS = 18
 _LABELLED = re.compile(r"\([A-Z]\)")
@@ -84,10 +77,10 @@ def _value_of_words(words: list[str]) -> int:
     total = current = 0
     for word in words:
         if word in _SCALES:
-            total += max(current, 1) * _SCALES[word]
+            total += max(current, 1) * NUMBERS_BY_WORD[word]
             current = 0
         else:
-            current += _UNITS.get(word, _TENS.get(word, 0))
+            current += NUMBERS_BY_WORD[word]
     return total + current
 
 

@@ -62,9 +62,46 @@ class JudgedScoring:
     settings: Generation = field(default_factory=Generation)
     panel: JudgePanel = field(default_factory=JudgePanel)
 
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """All rubrics that its judges are asked with."""
+        return (self.rubric,)
+
     def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow under the settings and the judges of a run."""
-        return judged_flow(replace(self, settings=settings, panel=panel))
+        return replace(self, settings=settings, panel=panel).ask
+
+    def ask(self, sample: Sample) -> Flow:
+        """Ask the model, then the judges. An empty or refused reply scores 0, and no judge is asked.
+        Without judges the reply is kept, ungraded."""
+        messages = self.build_messages(sample)
+        nothing = dict.fromkeys(self.names, 0.0) if len(self.names) > 1 else {}
+        nothing |= dict.fromkeys((*self.beside, *((REFUSED,) if self.counts_refusals else ())), 0.0)
+        output = yield from ask_for_reply(sample, messages, self.settings, nothing or None, refused=self.refused)
+        if isinstance(output, Record):
+            return output
+        fields = self.fields(sample, output.text)
+        verdicts = yield from ask_judges(
+            self.panel,
+            self.rubric,
+            fields,
+            self.parse,
+            Ref(sample.id),
+            about=output.text,
+            media=self.media_for_judges(sample),
+        )
+        answer = ParsedAnswer(output.text.strip(), "whole reply")
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        grade = verdicts.grade(self.names[0])
+        if grade is None or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
+        values = dict(judge_values(verdicts, self.score, self.names[0]))
+        if len(self.names) > 1:
+            values |= {name: self.score(verdicts.grade(name) or 0.0) for name in self.names}
+        values |= {name: verdicts.grade(name) or 0.0 for name in self.beside}
+        if self.counts_refusals:
+            values[REFUSED] = float(refuses(output.text))
+        return build_record(sample, (result,), score=self.score(grade), values=values)
 
     def media_for_judges(self, sample: Sample) -> tuple[MediaRef, ...]:
         """What the judges see of the question."""
@@ -96,7 +133,30 @@ class ExtractedScoring:
 
     def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow under the settings and the judges of a run."""
-        return extracted_flow(replace(self, settings=settings, panel=panel))
+        return replace(self, settings=settings, panel=panel).ask
+
+    def ask(self, sample: Sample) -> Flow:
+        """Ask the model and extract its answers; with several extractors, the score is the grade of
+        their consensus."""
+        read = yield from ask_and_extract(sample, self)
+        if isinstance(read, Record):
+            return read
+        result, extracted = read
+        rights = [
+            float(isinstance(answer, ParsedAnswer) and self.is_right(sample, answer.value))
+            for answer in extracted.answers
+        ]
+        score = consensus_grade(rights)
+        values = {}
+        if self.panel:
+            alone = extracted.rules_answer if extracted.rules_answer is not None else extracted.answer
+            values[BY_RULES] = float(isinstance(alone, ParsedAnswer) and self.is_right(sample, alone.value))
+        if len(rights) > 1:
+            values[AGREEMENT] = float(len(set(rights)) == 1)
+            values |= judge_variance(zip(extracted.verdicts.readable, rights, strict=True))
+            values |= dict(zip([verdict.judge for verdict in extracted.verdicts.readable], rights, strict=True))
+        result = structs.replace(result, correct=score > 0.5)
+        return build_record(sample, (result,), score=score, values=values)
 
 
 def ask_model(sample: Sample, messages: tuple[Message, ...], settings: Generation, index: int = 0) -> Steps[Output]:
@@ -134,47 +194,6 @@ def ask_for_reply(
     if values is not None and REFUSED in values:
         values = {**values, REFUSED: float(output.is_refusal)}
     return build_record(sample, (result,), score=score, values=values)
-
-
-def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
-    """Ask, then have judges grade the reply.
-
-    An empty or refused reply scores 0, and no judge is asked. Without judges the reply is kept,
-    ungraded.
-    """
-
-    def flow(sample: Sample) -> Flow:
-        """Ask the model, then the judges. A reply without an answer scores 0 without a judge."""
-        messages = scoring.build_messages(sample)
-        nothing = dict.fromkeys(scoring.names, 0.0) if len(scoring.names) > 1 else {}
-        nothing |= dict.fromkeys((*scoring.beside, *((REFUSED,) if scoring.counts_refusals else ())), 0.0)
-        output = yield from ask_for_reply(sample, messages, scoring.settings, nothing or None, refused=scoring.refused)
-        if isinstance(output, Record):
-            return output
-        fields = scoring.fields(sample, output.text)
-        verdicts = yield from ask_judges(
-            scoring.panel,
-            scoring.rubric,
-            fields,
-            scoring.parse,
-            Ref(sample.id),
-            about=output.text,
-            media=scoring.media_for_judges(sample),
-        )
-        answer = ParsedAnswer(output.text.strip(), "whole reply")
-        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
-        grade = verdicts.grade(scoring.names[0])
-        if grade is None or verdicts.failure is not None:
-            return ungraded_record(sample, (result,), verdicts)
-        values = dict(judge_values(verdicts, scoring.score, scoring.names[0]))
-        if len(scoring.names) > 1:
-            values |= {name: scoring.score(verdicts.grade(name) or 0.0) for name in scoring.names}
-        values |= {name: verdicts.grade(name) or 0.0 for name in scoring.beside}
-        if scoring.counts_refusals:
-            values[REFUSED] = float(refuses(output.text))
-        return build_record(sample, (result,), score=scoring.score(grade), values=values)
-
-    return flow
 
 
 def product_flow(parts: Sequence[JudgedScoring]) -> Callable[[Sample], Flow]:
@@ -285,35 +304,6 @@ def ask_and_extract(sample: Sample, scoring: ExtractedScoring) -> Steps[Record |
     if extracted.is_unread:
         return ungraded_record(sample, (result,), extracted.verdicts)
     return (result, extracted) if sample.gold else build_record(sample, (result,))
-
-
-def extracted_flow(scoring: ExtractedScoring) -> Callable[[Sample], Flow]:
-    """Ask, parse by rules, and have judges copy out the answer if no rule matches."""
-
-    def flow(sample: Sample) -> Flow:
-        """Ask the model and extract its answers; with several extractors, the score is the grade of
-        their consensus."""
-        read = yield from ask_and_extract(sample, scoring)
-        if isinstance(read, Record):
-            return read
-        result, extracted = read
-        rights = [
-            float(isinstance(answer, ParsedAnswer) and scoring.is_right(sample, answer.value))
-            for answer in extracted.answers
-        ]
-        score = consensus_grade(rights)
-        values = {}
-        if scoring.panel:
-            alone = extracted.rules_answer if extracted.rules_answer is not None else extracted.answer
-            values[BY_RULES] = float(isinstance(alone, ParsedAnswer) and scoring.is_right(sample, alone.value))
-        if len(rights) > 1:
-            values[AGREEMENT] = float(len(set(rights)) == 1)
-            values |= judge_variance(zip(extracted.verdicts.readable, rights, strict=True))
-            values |= dict(zip([verdict.judge for verdict in extracted.verdicts.readable], rights, strict=True))
-        result = structs.replace(result, correct=score > 0.5)
-        return build_record(sample, (result,), score=score, values=values)
-
-    return flow
 
 
 def ungraded_record(sample: Sample, passes: tuple[Pass, ...], verdicts: PanelVerdicts) -> Record:

@@ -18,7 +18,7 @@ last; here all questions count. The words for the judges are the authors', as VL
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
-from snellen.benchmarks.declaration.judged import Judged, first_cell
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
@@ -77,6 +77,6 @@ BENCHMARK = Declaration(
     sample=_sample,
     requires=REQUIRES_TEXT,
     video=Video(),
-    scoring=Judged(flow=_MATCHES.flow, rubrics=_MATCHES.rubrics, must_judge=True, max_judge_tokens=256),
+    scoring=judges_alone(_MATCHES),
     headline=Headline(summarise=summarise_matches),
 )

@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
-from snellen.benchmarks.declaration.judged import Judged, first_cell
+from snellen.benchmarks.declaration.judged import first_cell, judges_alone
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
@@ -44,10 +44,7 @@ _MATCHES = {
     QA: MatchProtocol(rubric="video-mmlu-reasoning", build_messages=partial(prompt, template=_BRIEF)),
     CAPTIONS: MatchProtocol(rubric="video-mmlu-captions", build_messages=question_messages, by_questions=True),
 }
-_SCORING = {
-    part: Judged(flow=one.flow, rubrics=one.rubrics, must_judge=True, max_judge_tokens=256)
-    for part, one in _MATCHES.items()
-}
+_SCORING = {part: judges_alone(matches) for part, matches in _MATCHES.items()}
 
 
 def _sample(row: Row, options: Options) -> Sample | None:

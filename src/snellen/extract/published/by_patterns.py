@@ -26,8 +26,8 @@ from collections.abc import Callable, Mapping
 
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer
-from snellen.extract.published.mmmu import EDGES, draw_option
-from snellen.extract.unanswered import unparsed_answer
+from snellen.extract.published.mmmu import between_blanks, draw_option
+from snellen.extract.unanswered import label_answer, unparsed_answer
 
 RULE = "patterns"
 FIRST, LAST = 0, -1
@@ -55,9 +55,7 @@ def by_patterns(*patterns: tuple[str, int], read: Callable[[str], str] = str.str
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         found = _find(read(reply), patterns).upper()
-        if found and (not options or found in options):
-            return ParsedAnswer(found, RULE)
-        answer = unparsed_answer(reply, stop_reason)
+        answer = label_answer(found, RULE, reply, options, stop_reason)
         return draw_option(answer, reply, options) if draws and not found else answer
 
     return parse
@@ -121,10 +119,7 @@ def mvu_eval(reply: str, options: Mapping[str, str], stop_reason: str = "stop") 
 def parse_between_blanks(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """SuperGPQA, CS-Bench and MedQA in lmms-eval: a label in brackets, else between blanks, else before a
     stop; of several the one that stands last between blanks; else one drawn."""
-    text = reply.strip()
-    for edge in EDGES:
-        text = text.strip(edge)
-    text = f" {text} "
+    text = between_blanks(reply.strip())
     labels = list(options) or list("ABCDEFGHIJ")
     for form in ("({})", " {} ", "{}."):
         found = [label for label in labels if form.format(label) in text]

@@ -20,7 +20,7 @@ from string import ascii_letters
 
 from snellen.core import lazy_re as re
 from snellen.core.output import DRAWN, Answer, Empty, ParsedAnswer, Truncated
-from snellen.extract.published.mmmu import EDGES
+from snellen.extract.published.mmmu import between_blanks
 from snellen.extract.published.vlmevalkit import RULE
 
 LABELS = "ABCD"
@@ -44,10 +44,7 @@ _NUMBERS = (
 
 def choose_labels(reply: str, options: Mapping[str, str]) -> str:
     """The labels that a reply names most often, in alphabetical order; none if it names none."""
-    text = reply
-    for edge in EDGES:
-        text = text.strip(edge)
-    text = f" {text} "
+    text = between_blanks(reply)
     for form in ("({})", "{}"):
         counts = {label: text.count(form.format(label)) for label in LABELS}
         if any(counts.values()):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from snellen.core import lazy_re as re
-from snellen.core.output import Answer, ParsedAnswer
+from snellen.core.output import Answer
 from snellen.extract.published.mmmu import draw_option
-from snellen.extract.unanswered import unparsed_answer
+from snellen.extract.unanswered import label_answer
 
 RULE = "first capital"
 _FOUR = ("The best answer is", "The correct answer is", "The answer is", "The answer")
@@ -32,16 +32,19 @@ def first_capital(letters: str, phrases: Sequence[str], *, draws: bool = False) 
     drawn where a reply has none of them."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-        text = reply.strip()
-        for phrase in phrases:
-            text = text.replace(phrase, "")
-        letter = re.search(f"[{letters}]", text)
-        if letter is not None and (not options or letter[0] in options):
-            return ParsedAnswer(letter[0], RULE)
-        answer = unparsed_answer(reply, stop_reason)
+        letter = re.search(f"[{letters}]", without_phrases(reply, phrases))
+        answer = label_answer(letter and letter[0], RULE, reply, options, stop_reason)
         return draw_option(answer, reply, options) if draws and letter is None else answer
 
     return parse
+
+
+def without_phrases(reply: str, phrases: Sequence[str]) -> str:
+    """The reply without set phrases, wherever they stand."""
+    text = reply.strip()
+    for phrase in phrases:
+        text = text.replace(phrase, "")
+    return text
 
 
 of_four_joined = first_capital("ABCD", JOINED)

@@ -14,12 +14,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from snellen.core import lazy_re as re
 from snellen.core.output import DRAWN, Answer, ParsedAnswer
-from snellen.extract.published.mmmu import EDGES, draw_option
-from snellen.extract.unanswered import unparsed_answer
+from snellen.extract.published.mmmu import EDGES, between_blanks, contents_in, draw_option, last_content
+from snellen.extract.unanswered import label_answer, unparsed_answer
 
 RULE = "lmms-eval"
 _PHRASES = (
@@ -31,7 +31,6 @@ _PHRASES = (
 _FORMS = (("({})", 6), ("{}.", 5), ("{}:", 4), ("{})", 3), ("{} ", 2))
 """Ways of writing a label, each with its weight."""
 _START, _END, _PHRASE = 10, 9, 7
-_WORDS_FOR_CONTENT = 5
 _BOUNDED = re.compile(r"\b([A-D])\b")
 _MOTION_PHRASES = ("THE BEST ANSWER IS", "THE CORRECT ANSWER IS", "THE ANSWER IS", "BEST ANSWER:", "ANSWER:")
 _MOTION_FORMS = (re.compile(r"\b([A-F])\b"), re.compile(r"([A-F])[.):]"), re.compile(r"([A-F])"))
@@ -42,7 +41,7 @@ def parse_listed(reply: str, options: Mapping[str, str], stop_reason: str = "sto
     """The label in the weightiest way of writing: it opens the reply, ends it, follows a phrase, is
     in brackets or before a sign. Of several the last; without any, the last capital."""
     labels = list(options) or list("ABCDEFGH")
-    text = f" {_without_edges(reply.strip(), (*EDGES, chr(34)))} "
+    text = between_blanks(reply.strip(), (*EDGES, '"'))
     found = [(weight, text.rfind(form.format(label)), label) for form, weight in _FORMS for label in labels]
     low = text.lower()
     behind = [low.find(phrase) + len(phrase) for phrase in _PHRASES if phrase in low]
@@ -65,13 +64,13 @@ def parse_listed(reply: str, options: Mapping[str, str], stop_reason: str = "sto
 def parse_bounded(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The first capital A to D that is a word."""
     letter = _BOUNDED.search(reply.strip())
-    return _answer(letter[1] if letter else None, reply, options, stop_reason)
+    return label_answer(letter and letter[1], RULE, reply, options, stop_reason)
 
 
 def parse_egoschema(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """Of the labels "(A)", "A " and "A." that the reply has, the first in it; else the first option
     whose text it has; else one that is drawn."""
-    text = f" {_without_edges(reply, EDGES)} "
+    text = between_blanks(reply)
     labels = list(options) or list("ABCDE")
     forms = [form.format(label) for form in ("({})", "{} ", "{}.") for label in labels]
     written = [form for form in forms if form in text]
@@ -80,7 +79,7 @@ def parse_egoschema(reply: str, options: Mapping[str, str], stop_reason: str = "
         return ParsedAnswer(min(written, key=text.rfind).strip("(). "), RULE)
     # There the texts of the options begin with their labels.
     texts = {label: f"{label}. {option}" for label, option in options.items()}
-    contained = _labels_by_content(text, texts)
+    contained = contents_in(text, texts)
     if not contained:
         return draw_option(unparsed_answer(reply, stop_reason), reply, options)
     low = text.lower()
@@ -90,14 +89,12 @@ def parse_egoschema(reply: str, options: Mapping[str, str], stop_reason: str = "
 def parse_tomato(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The label that occurs as a capital anywhere; of several the last in brackets, or the first of
     the alphabet if none is. Else the option whose text comes last, else A."""
-    text = f" {_without_edges(reply, EDGES)} "
+    text = between_blanks(reply)
     labels = [label for label in options or "ABCDEF" if label in text]
     if labels:
         return ParsedAnswer(max(labels, key=lambda label: text.rfind(f"({label})")), RULE)
-    contained, low = _labels_by_content(text, options), text.lower()
-    if contained:
-        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
-    return ParsedAnswer("A", DRAWN)
+    label = last_content(text, options)
+    return ParsedAnswer(label, RULE) if label else ParsedAnswer("A", DRAWN)
 
 
 def parse_motionbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -107,7 +104,7 @@ def parse_motionbench(reply: str, options: Mapping[str, str], stop_reason: str =
     for phrase in _MOTION_PHRASES:
         text = text.replace(phrase, "")
     letter = next(filter(None, (form.search(text) for form in _MOTION_FORMS)), None)
-    return _answer(letter[1] if letter else None, reply, options, stop_reason)
+    return label_answer(letter and letter[1], RULE, reply, options, stop_reason)
 
 
 def parse_tvbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -120,27 +117,8 @@ def parse_tvbench(reply: str, options: Mapping[str, str], stop_reason: str = "st
             return ParsedAnswer(letter[1], RULE)
     text = _one_line(reply)
     contained = [label for label, option in options.items() if _one_line(option) and _one_line(option) in text]
-    return _answer(contained[0] if len(contained) == 1 else None, reply, options, stop_reason)
+    return label_answer(contained[0] if len(contained) == 1 else None, RULE, reply, options, stop_reason)
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _without_edges(text: str, edges: Iterable[str]) -> str:
-    for edge in edges:
-        text = text.strip(edge)
-    return text
-
-
-def _labels_by_content(text: str, options: Mapping[str, str]) -> list[str]:
-    """The labels of the options whose texts a reply of more than five words has."""
-    if len(text.split()) <= _WORDS_FOR_CONTENT:
-        return []
-    return [label for label, option in options.items() if option.lower() in text.lower()]
-
-
-def _answer(label: str | None, reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    if label is not None and (not options or label in options):
-        return ParsedAnswer(label, RULE)
-    return unparsed_answer(reply, stop_reason)

@@ -18,7 +18,7 @@ MMMU's rule, while the authors' has no such step.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from snellen.core import lazy_re as re
 from snellen.core.output import DRAWN, Answer, ParsedAnswer
@@ -72,20 +72,35 @@ def _parse_label(reply: str, options: Mapping[str, str], stop_reason: str, bare_
     `bare_ways`: how a label without brackets is written in running text. The last label is the one
     whose last occurrence between blanks is latest.
     """
-    bare = reply
-    for edge in EDGES:
-        bare = bare.strip(edge)
-    text = f" {bare} "
+    text = between_blanks(reply)
     labels = _label_list(options)
     for form, sought in (("({})", "({})"), *((way, " {} ") for way in bare_ways)):
         matching = [label for label in labels if form.format(label) in text]
         if matching:
             return ParsedAnswer(max(matching, key=lambda label: text.rfind(sought.format(label))), RULE)
+    label = last_content(text, {label: content for label, content in options.items() if content})
+    return ParsedAnswer(label, RULE) if label else unparsed_answer(reply, stop_reason)
+
+
+def between_blanks(reply: str, edges: Iterable[str] = EDGES) -> str:
+    """The reply without these signs at its ends, between two blanks."""
+    for edge in edges:
+        reply = reply.strip(edge)
+    return f" {reply} "
+
+
+def contents_in(text: str, options: Mapping[str, str]) -> list[str]:
+    """The labels of the options whose texts a reply of more than five words has."""
+    if len(text.split()) <= _WORDS_FOR_CONTENT:
+        return []
     low = text.lower()
-    contained = [label for label, content in options.items() if content and content.lower() in low]
-    if contained and len(text.split()) > _WORDS_FOR_CONTENT:
-        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
-    return unparsed_answer(reply, stop_reason)
+    return [label for label, option in options.items() if option.lower() in low]
+
+
+def last_content(text: str, options: Mapping[str, str]) -> str:
+    """Of `contents_in` the one that stands last; empty without any."""
+    low = text.lower()
+    return max(contents_in(text, options), key=lambda label: low.rfind(options[label].lower()), default="")
 
 
 def parse_mmmu_or_draw(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -128,21 +143,15 @@ def parse_videommmu(reply: str, options: Mapping[str, str], stop_reason: str = "
     """Video-MMMU's script in VLMEvalKit: of the text behind the last "Answer:" a label before a stop
     or a colon, else in brackets, else before a blank, else an option's text; of several the last in
     the first of these ways."""
-    text = reply.rpartition(_ANSWER)[2].strip()
-    for edge in EDGES:
-        text = text.strip(edge)
-    text, labels = f" {text} ", _label_list(options)
+    text, labels = between_blanks(reply.rpartition(_ANSWER)[2].strip()), _label_list(options)
     for forms in (("{}.", "{}:"), ("({})",), ("{} ",)):
         written = [form for form in forms if any(form.format(label) in text for label in labels)]
         if written:
             found = [label for form in written for label in labels if form.format(label) in text]
             sought = " {} " if forms == ("{} ",) else written[0]
             return ParsedAnswer(max(found, key=lambda label: text.rfind(sought.format(label))), RULE)
-    low = text.lower()
-    contained = [label for label, content in options.items() if content.lower() in low]
-    if contained and len(text.split()) > _WORDS_FOR_CONTENT:
-        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
-    return unparsed_answer(reply, stop_reason)
+    label = last_content(text, options)
+    return ParsedAnswer(label, RULE) if label else unparsed_answer(reply, stop_reason)
 
 
 def parse_videommmu_open(reply: str, stop_reason: str = "stop") -> Answer:

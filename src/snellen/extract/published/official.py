@@ -28,6 +28,7 @@ from snellen.core import lazy_re as re
 from snellen.core.output import Answer, NoMatch, ParsedAnswer
 from snellen.extract.choice import NO_MATCH_LABEL
 from snellen.extract.phrases import API_FAILURE
+from snellen.extract.published.first_capital import JOINED, without_phrases
 from snellen.extract.unanswered import unparsed_answer
 
 RULE = "official"
@@ -81,12 +82,6 @@ def parse_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop
 
 
 _LETTER = re.compile(f"[{_LABELS}]")
-_LEAD_INS = (
-    *("The best answer is", "The correct answer is", "The answer is", "The answer"),
-    "The best option isThe correct option is",
-    "Best answer:Best option:",
-)
-"""Two commas are missing in the published script, so four lead-ins stay in the reply."""
 _MAX_WORDS = 10
 """Words of the longest reply that is searched in the options."""
 
@@ -97,9 +92,7 @@ def parse_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str
 
     An empty reply is A.
     """
-    text = reply.strip()
-    for phrase in _LEAD_INS:
-        text = text.replace(phrase, "")
+    text = without_phrases(reply, JOINED)
     letter = _LETTER.search(text)
     if letter is not None and (not options or letter[0] in options):
         return ParsedAnswer(letter[0], RULE)
@@ -138,10 +131,15 @@ def parse_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "st
 
 def parse_before_bracket(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The sign before the first closing bracket, or the complete reply if there is none."""
+    sign = sign_before_bracket(reply)
+    return ParsedAnswer(sign, RULE) if sign in (options or _LETTERS) else unparsed_answer(reply, stop_reason)
+
+
+def sign_before_bracket(reply: str) -> str:
+    """The sign before the first closing bracket, or the complete reply if there is none."""
     index = reply.find(")")
     # For a bracket at index 0 the slice [-1:0] is empty, as in the published script.
-    sign = reply if index < 0 else reply[index - 1 : index]
-    return ParsedAnswer(sign, RULE) if sign in (options or _LETTERS) else unparsed_answer(reply, stop_reason)
+    return reply if index < 0 else reply[index - 1 : index]
 
 
 def opening_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer
+from snellen.extract.published.mmmu import between_blanks
 from snellen.extract.unanswered import unparsed_answer
 
 RULE = "official"
-_STRIPPED = (",", ".", "!", "?", ";", ":", "'")
 _FOUR = "ABCD"
 _VLMEVALKIT = (re.compile(r"\\boxed\{\s*([A-Z])\s*\}"), re.compile(r"\(([A-Z])\)"))
 _LONE = re.compile(r"\b([A-G])\b")
@@ -31,10 +31,7 @@ _BETTER = re.compile(
 
 def parse_siuo(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """Where it finds none, the authors draw a letter at random: such a reply is wrong here."""
-    text = reply
-    for sign in _STRIPPED:
-        text = text.strip(sign)
-    text = f" {text} "
+    text = between_blanks(reply)
     forms = ("({})", "'{}'", "{}:", "The correct option is {}")
     found = [label for label in _FOUR if any(form.format(label) in text for form in forms)]
     found = found or [label for label in _FOUR if f" {label} " in text]

@@ -11,16 +11,27 @@
                     else (in replies of more than five words) the text of an option; of several,
                     the last. If nothing is found, VLMEvalKit draws an option at random: so does
                     this rule, by a seed from the options and the reply.
+`phyx_choice_parser`  PhyX, choices: the first capital A to D behind the word "answer", "option" or
+                    "correct", else the last before a colon, else the gold in bold or before a colon,
+                    where a bare letter is none of these.
+`parse_phyx`        PhyX, open questions: the content of the first box, else the text behind "final
+                    answer" or "correct answer" and a colon, and the complete reply; `equal_phyx`
+                    compares them. Replies that are a dictionary with `content` are parsed as they are.
+`parse_spatial457`  Spatial457: the value behind the key Answer, else the complete reply;
+                    `equal_spatial457` knows number words and the kinds of shapes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from snellen.core import lazy_re as re
-from snellen.core.output import Answer, ParsedAnswer
-from snellen.extract.published.mmmu import EDGES, draw_option
+from snellen.core.literals import digits_by_word
+from snellen.core.output import Answer, ParsedAnswer, Unparsed
+from snellen.extract.boxes import closing_brace
+from snellen.extract.phrases import API_FAILURE
 from snellen.extract.published.mmmu import RULE as OFFICIAL_RULE
+from snellen.extract.published.mmmu import between_blanks, draw_option, last_content
 from snellen.extract.published.vlmevalkit import RULE
 from snellen.extract.unanswered import unparsed_answer
 
@@ -41,7 +52,24 @@ _LEAD_INS = (
         )
     ),
 )
-_WORDS_FOR_CONTENT = 5
+
+_REPLY_SEPARATOR = "\0"
+"""Between the answer of an open reply and the complete reply."""
+_FINAL_ANSWER = re.compile(r"\b(?:final\s+answer|correct\s+answer)\b", re.IGNORECASE)
+_COLON = re.compile(r"[:：]\s*")
+_ANSWER_NOUN = re.compile(r"\b(?:[Cc]orrect|[Aa]nswer|[Oo]ption)\b")
+_A_TO_D = re.compile("[A-D]")
+_BEFORE_COLON = re.compile("([ABCD]):")
+_ANSWER_FORMS = (re.compile(r"Answer': '(.*?)'"), re.compile(r'Answer": "(.*?)"'), re.compile(r"Answer': (\d)"))
+_DIGITS = digits_by_word(10)
+_SHAPES = {
+    "car": ("suv", "wagon", "minivan", "sedan", "truck", "addi", "car"),
+    "bus": ("articulated", "regular", "double", "school", "bus"),
+    "motorbike": ("chopper", "dirtbike", "scooter", "cruiser", "motorbike"),
+    "aeroplane": ("jet", "fighter", "biplane", "airliner", "aeroplane"),
+    "bicycle": ("road", "utility", "mountain", "tandem", "bicycle"),
+}
+_KIND = {shape: kind for kind, shapes in _SHAPES.items() for shape in shapes}
 
 
 def parse_visulogic(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -108,18 +136,93 @@ def _label_in_prose(reply: str) -> str:
 
 def parse_vmcbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The option that the reply names last, in the first form that names any; else one drawn."""
-    bare = reply
-    for edge in EDGES:
-        bare = bare.strip(edge)
-    text = f" {bare} "
-    low = text.lower()
+    text = between_blanks(reply)
     marked = [label for label in options if f"({label})" in text or f"{label}. " in text]
     if marked:
         return ParsedAnswer(max(marked, key=lambda label: text.rfind(f"({label})")), RULE)
     spaced = [label for label in options if f" {label} " in text]
     if spaced:
         return ParsedAnswer(max(spaced, key=lambda label: text.rfind(f" {label} ")), RULE)
-    contained = [label for label, content in options.items() if content.lower() in low]
-    if contained and len(text.split()) > _WORDS_FOR_CONTENT:
-        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
+    label = last_content(text, options)
+    if label:
+        return ParsedAnswer(label, RULE)
     return draw_option(unparsed_answer(reply, stop_reason), reply, options)
+
+
+def parse_phyx(reply: str, stop_reason: str = "stop") -> Answer:
+    """Two lines: the answer, with pi as 3.14, and the complete reply."""
+    text = reply.strip()
+    if not text:
+        return unparsed_answer(reply, stop_reason)
+    answer = _box_content(text) or _text_after_colon(text)
+    answer = answer.replace(r"\dfrac", r"\frac").replace(r"\pi", "3.14")
+    return ParsedAnswer(f"{answer}{_REPLY_SEPARATOR}{text}", RULE)
+
+
+def _text_after_colon(text: str) -> str:
+    """The text behind the colon after the first "final answer", up to two empty lines."""
+    announcement = _FINAL_ANSWER.search(text)
+    colon = _COLON.search(text, announcement.end()) if announcement else None
+    return text[colon.end() :].partition("\n\n\n")[0] if colon else ""
+
+
+def _box_content(text: str) -> str:
+    """The content of the first box; empty if there is none or it is not closed."""
+    _, _, content = text.partition(_BOX)
+    return content[: closing_brace(content) or 0]
+
+
+def phyx_choice_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:
+    """The parser for questions with these right labels."""
+
+    def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+        text = reply.strip()
+        if text == f"{API_FAILURE}.":
+            return Unparsed()
+        noun = _ANSWER_NOUN.search(text)
+        letter = _A_TO_D.search(text, noun.end()) if noun else None
+        before_colon = _BEFORE_COLON.findall(text)
+        label = letter[0] if letter else before_colon[-1] if before_colon else ""
+        for gold in golds:
+            dressed = (f"{gold}:", f"{gold}**", f"**{gold}")
+            if label == gold or any(mark in text for mark in dressed):
+                return ParsedAnswer(gold, RULE)
+        return ParsedAnswer(label, RULE) if label else unparsed_answer(reply, stop_reason)
+
+    return parse
+
+
+def equal_phyx(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the gold equals the extracted answer or the reply ignoring case, or occurs anywhere
+    in the reply (a gold of 5 is in 15)."""
+    extracted, _, reply = answer.rpartition(_REPLY_SEPARATOR)
+    folded = (extracted.strip().lower(), reply.strip().lower())
+    return any(gold.strip().lower() in folded or gold in reply for gold in golds)
+
+
+def parse_spatial457(reply: str, stop_reason: str = "stop") -> Answer:
+    """The answer in the form that the prompt asks for, else the complete reply."""
+    answer = next((match for form in _ANSWER_FORMS if (match := form.search(reply))), None)
+    return ParsedAnswer(answer[1] if answer else reply, RULE)
+
+
+def equal_spatial457(answer: str, golds: Sequence[str]) -> bool:
+    """Whether the answer matches a gold: the same word ignoring case, a number and its word, "none"
+    or 0 for No, a count from 1 to 9 for yes, or shapes of one kind by their first words (a jet is
+    an airliner)."""
+    return any(_equal(answer, gold) for gold in golds)
+
+
+def _equal(answer: str, gold: str) -> bool:
+    answer_text, gold_text = "no" if answer.lower() == "none" else answer, gold.lower()
+    return (
+        answer_text.lower() == gold_text
+        or (answer_text == "0" and gold == "No")
+        or _DIGITS.get(answer_text.lower()) == gold
+        or (gold_text == "yes" and answer_text in tuple("123456789"))
+        or (_kind(answer_text) is not None and _kind(answer_text) == _kind(gold))
+    )
+
+
+def _kind(text: str) -> str | None:
+    return _KIND.get(text.lower().split(" ")[0])

@@ -18,16 +18,15 @@ from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase
 
 from snellen.core import lazy_re as re
-from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.phrases import API_FAILURE
+from snellen.extract.published.first_capital import COMPLETE, without_phrases
+from snellen.extract.published.official import sign_before_bracket
 from snellen.extract.published.vlmevalkit import RULE, parse_choice_vlmevalkit
+from snellen.extract.unanswered import label_answer
 
 _ChoiceParser = Callable[[str, Mapping[str, str], str], Answer]
 
-_LEAD_INS = (
-    *("The best answer is", "The correct answer is", "The answer is", "The answer"),
-    *("The best option is", "The correct option is", "Best answer:", "Best option:"),
-)
 _A_TO_E = re.compile("[ABCDE]")
 _ANSWER = "Answer:"
 _MAX_WORDS = 10
@@ -40,12 +39,12 @@ def parse_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str
     _, opened, behind = reply.partition("<answer>")
     inside, closed, _ = behind.partition("</answer>")
     tagged = opened and closed
-    text = _remove_phrases(_LEAD_INS, inside.strip().upper() if tagged else reply)
+    text = without_phrases(inside.strip().upper() if tagged else reply, COMPLETE)
     letter = _A_TO_E.search(text)
     if letter is not None or len(text.split()) > _MAX_WORDS:
-        return _as_answer(letter[0] if letter else None, reply, options, stop_reason)
+        return label_answer(letter and letter[0], RULE, reply, options, stop_reason)
     containing = next((label for label in "ABCDE" if text.lower() in f"({label.lower()})"), None)
-    return _as_answer(containing, reply, options, stop_reason)
+    return label_answer(containing, RULE, reply, options, stop_reason)
 
 
 def first_word_parser(golds: Sequence[str], *, failed_is_right: bool = True) -> _ChoiceParser:
@@ -68,9 +67,7 @@ def bracket_parser(golds: Sequence[str]) -> _ChoiceParser:
     """MLVU's parser: the sign before the first closing bracket, or the complete reply."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-        index = reply.find(")")
-        # For a bracket at index 0 the slice [-1:0] is empty, as in VLMEvalKit.
-        sign = reply if index < 0 else reply[index - 1 : index]
+        sign = sign_before_bracket(reply)
         if sign in golds:
             return ParsedAnswer(sign, f"{RULE}: before the bracket")
         return parse_choice_vlmevalkit(reply, options, stop_reason)
@@ -87,18 +84,3 @@ def parse_after_answer(reply: str, options: Mapping[str, str], stop_reason: str 
     capitals = {sign for sign in announced[-1] if sign in ascii_uppercase}
     answer = capitals.pop() if len(capitals) == 1 else announced[-1]
     return parse_choice_vlmevalkit(answer, options, stop_reason)
-
-
-def _remove_phrases(phrases: Sequence[str], reply: str) -> str:
-    text = reply.strip()
-    for phrase in phrases:
-        text = text.replace(phrase, "")
-    return text
-
-
-def _as_answer(label: str | None, reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    if label is not None and (not options or label in options):
-        return ParsedAnswer(label, RULE)
-    if stop_reason == "length":
-        return Truncated()
-    return Unparsed() if reply.strip() else Empty()

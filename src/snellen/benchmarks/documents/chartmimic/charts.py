@@ -13,7 +13,7 @@ from itertools import groupby
 from math import atan2, cos, degrees, exp, hypot, radians, sin, sqrt
 from typing import Any, NamedTuple
 
-import numpy as np
+from snellen.scoring.assignment import least_sum_pairs
 
 FEW_COLOURS = 10
 """Of more pairs of function and colour, those are left out that resemble an earlier one."""
@@ -81,39 +81,8 @@ def best_total(first: Sequence[str], second: Sequence[str]) -> float:
     short, long = sorted((first, second), key=len)
     if not short:
         return 0.0
-    costs = np.array([[1.0 - similarity(one, other) for other in long] for one in short])
-    return len(short) - _least_cost(costs)
-
-
-def _least_cost(costs: np.ndarray) -> float:
-    """The least total cost of giving each row a column of its own; there are no fewer columns than
-    rows (Kuhn 1955, by shortest augmenting paths)."""
-    rows, columns = costs.shape
-    of_row, of_column = np.zeros(rows + 1), np.zeros(columns + 1)
-    row_at = np.zeros(columns + 1, dtype=int)
-    for row in range(1, rows + 1):
-        row_at[0], column = row, 0
-        nearest = np.full(columns + 1, np.inf)
-        before = np.zeros(columns + 1, dtype=int)
-        seen = np.zeros(columns + 1, dtype=bool)
-        while row_at[column]:
-            seen[column] = True
-            current = row_at[column]
-            reduced = costs[current - 1] - of_row[current] - of_column[1:]
-            is_nearer = ~seen[1:] & (reduced < nearest[1:])
-            nearest[1:][is_nearer] = reduced[is_nearer]
-            before[1:][is_nearer] = column
-            following = int(np.argmin(np.where(seen, np.inf, nearest)))
-            step = nearest[following]
-            of_row[row_at[seen]] += step
-            of_column[seen] -= step
-            nearest[~seen] -= step
-            column = following
-        while column:
-            row_at[column] = row_at[before[column]]
-            column = int(before[column])
-    given = [(row_at[column] - 1, column - 1) for column in range(1, columns + 1) if row_at[column]]
-    return float(sum(costs[place] for place in given))
+    costs = [[1.0 - similarity(one, other) for other in long] for one in short]
+    return len(short) - sum(costs[row][column] for row, column in least_sum_pairs(costs))
 
 
 def similarity(first: str, second: str) -> float:

@@ -26,6 +26,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -38,6 +39,7 @@ from snellen.benchmarks.declaration.places import add_gold
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.video_questions import nested_weights
 from snellen.benchmarks.documents.ocrbench_v2.grading import (
     ANSWERS,
     BOX,
@@ -239,14 +241,7 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
 
 def _sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean of the languages' means of their abilities, over those that have a score."""
-
-    def weights(names: Sequence[str]) -> Mapping[str, float]:
-        languages = [name.partition("/")[0] for name in names]
-        return {
-            name: 100 / len(set(languages)) / languages.count(language)
-            for name, language in zip(names, languages, strict=True)
-        }
-
+    weights = partial(nested_weights, lambda name: name.partition("/")[0], total=100.0)
     return mean_of_groups(records, _language_and_ability, context.failures, weights)
 
 
