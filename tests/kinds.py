@@ -5,8 +5,9 @@
 * `extended`: every family of checkpoints, other people's scorers, pages of the documentation: slow,
   and rarely broken by a change elsewhere.
 
-`--extended SHARE` runs a share of the files of the third kind, drawn by the commit, so that every
-file has its turn; `--resume FILE` leaves out what has passed before at the same content.
+`--extended SHARE` runs files of the third kind that take a share of their time together, drawn by the
+commit, so that every file has its turn; `--resume FILE` leaves out what has passed before at the same
+content.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import hashlib
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,11 @@ def read_kinds(path: Path = KINDS) -> dict[str, str]:
     return {name: kind for kind, names in lists.items() for name in names}
 
 
+def read_seconds(path: Path = KINDS) -> dict[str, float]:
+    """How long each file of extended tests takes."""
+    return dict(tomllib.loads(path.read_text(encoding="utf-8")).get(EXTENDED, {}))
+
+
 def kind_of(file: str, kinds: dict[str, str]) -> str:
     """The kind of a file, or that of the nearest folder above it that is listed."""
     path = Path(file)
@@ -42,10 +48,18 @@ def kind_of(file: str, kinds: dict[str, str]) -> str:
     return UNIT
 
 
-def is_drawn(file: str, share: float, commit: str) -> bool:
-    """Whether a file is among the share that runs at a commit."""
-    digest = hashlib.sha256(f"{commit} {file}".encode()).digest()
-    return int.from_bytes(digest[:8]) < share * 2**64
+def draw_files(seconds: Mapping[str, float], share: float, commit: str) -> set[str]:
+    """The files that run at a commit: in an order of its own, those that fit into a share of the time of all of
+    them; the first one always, unless the share is 0."""
+    left = share * sum(seconds.values())
+    if left == 0:
+        return set()
+    drawn: set[str] = set()
+    for file in sorted(seconds, key=lambda file: hashlib.sha256(f"{commit} {file}".encode()).digest()):
+        if not drawn or seconds[file] <= left or share == 1:
+            drawn.add(file)
+            left -= seconds[file]
+    return drawn
 
 
 def current_commit() -> str:
@@ -68,7 +82,8 @@ class Kinds:
     def __init__(self, config: pytest.Config) -> None:
         self.kinds = read_kinds(config.rootpath / "tests" / KINDS.name)
         self.share = parse_share(config.getoption("--extended"))
-        self.commit = current_commit() if 0 < self.share < 1 else ""
+        commit = current_commit() if 0 < self.share < 1 else ""
+        self.drawn = draw_files(read_seconds(config.rootpath / "tests" / KINDS.name), self.share, commit)
         self.left_out = 0
         self.passed = Passed(config)
         self.watched = ""
@@ -81,7 +96,7 @@ class Kinds:
             file = item.path.relative_to(config.rootpath).as_posix()
             kind = kind_of(file, self.kinds)
             item.add_marker(kind)
-            is_left = kind == EXTENDED and not is_drawn(file, self.share, self.commit)
+            is_left = kind == EXTENDED and file not in self.drawn
             self.left_out += is_left
             (left if is_left or self.passed.has(item.nodeid) else kept).append(item)
         if left:
@@ -162,7 +177,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--extended",
         metavar="SHARE",
         default="100%",
-        help="the share of the files of extended tests that run, drawn by the commit",
+        help="the share of the time of all extended tests, for which files are drawn by the commit",
     )
     parser.addoption(
         "--resume",

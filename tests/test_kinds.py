@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.kinds import ROOT, is_drawn, kind_of, parse_share, read_kinds
+from tests.kinds import ROOT, draw_files, kind_of, parse_share, read_kinds, read_seconds
 
 KINDS = {"tests/models": "extended", "tests/models/test_a.py": "unit", "tests/x.py": "system"}
 
@@ -30,14 +30,31 @@ def test_every_file_that_is_listed_exists() -> None:
     assert [name for name in read_kinds() if not (ROOT / name).exists()] == []
 
 
-def test_a_share_is_drawn_and_every_file_has_its_turn() -> None:
-    files = [f"tests/test_{number}.py" for number in range(200)]
-    drawn = [{file for file in files if is_drawn(file, 0.2, f"{commit}")} for commit in range(40)]
-    assert 20 < len(drawn[0]) < 60
+def test_every_file_of_extended_tests_says_how_long_it_takes() -> None:
+    seconds, kinds = read_seconds(), read_kinds()
+    paths = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("packages/*/tests/**/test_*.py")]
+    files = [path.relative_to(ROOT).as_posix() for path in paths]
+    assert [file for file in files if kind_of(file, kinds) == "extended" and file not in seconds] == []
+    assert min(seconds.values()) > 0
+
+
+def test_a_share_of_the_time_is_drawn_and_every_file_has_its_turn() -> None:
+    seconds = {f"tests/test_{number}.py": 1.0 + number % 50 for number in range(200)}
+    drawn = [draw_files(seconds, 0.1, f"{commit}") for commit in range(100)]
+    times = [sum(seconds[file] for file in files) for files in drawn]
+    whole = sum(seconds.values())
+    assert max(times) <= 0.1 * whole
+    assert min(times) > 0.09 * whole
     assert drawn[0] != drawn[1]
-    assert set().union(*drawn) == set(files)
-    assert not any(is_drawn(file, 0.0, "a") for file in files)
-    assert all(is_drawn(file, 1.0, "a") for file in files)
+    assert set().union(*drawn) == set(seconds)
+    assert draw_files(seconds, 0.0, "a") == set()
+    assert draw_files(seconds, 1.0, "a") == set(seconds)
+
+
+def test_a_file_that_takes_longer_than_the_share_has_its_turn_alone() -> None:
+    drawn = [draw_files({"long": 90.0, "a": 5.0, "b": 5.0}, 0.05, f"{commit}") for commit in range(40)]
+    assert {"long"} in drawn
+    assert {"a"} in drawn
 
 
 def test_a_share_is_a_fraction() -> None:
