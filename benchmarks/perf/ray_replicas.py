@@ -25,14 +25,15 @@ METHOD = (
     "cores beside one replica, and shares them beside two. One replica is the reference for two. "
     "What the machine gives is measured with two plain processes without Ray, each with all the "
     "requests in the same batches on a core of its own, against one with the other core idle. "
-    "Replicas are loaded and have answered before the clock starts. The questions are those of the "
-    "bundled benchmark with their pictures and "
+    "Replicas and plain processes are loaded and have answered about pictures before the clock "
+    "starts. The larger model has so few batches that one more or less for a replica shows. The "
+    "questions are those of the bundled benchmark with their pictures and "
     "all rotations, 16 new tokens. What a request costs is measured with a model that answers at "
     "once. Recovery is the time from the kill of the only replica to the next reply: another "
     "process starts, loads the model and answers. Time falls with the number of replicas as long "
     "as there is a core (or GPU) for each and requests for all; what one request costs does not "
-    "grow with their number. A picture travels once to a replica, however many questions are "
-    "asked about it. What the driver spends with many replicas, its CPU time with Ray's threads in "
+    "grow with their number. A picture of more than 64 kB travels once to a node, however many "
+    "questions are asked about it. What the driver spends with many replicas, its CPU time with Ray's threads in "
     "it, is measured with stubs that wait 0.5 to 1.5 s for 16 requests with pictures of 10 kB, four "
     "about each; four actors hold all stubs, each of which is a replica of its own to the driver."
 )
@@ -68,12 +69,11 @@ def _all(size: Size, folder: Path, ray: Any) -> list[Figure]:
         "large": (str(build(folder / "large")), 4, size.questions),
     }
     for label, (model, batch, questions) in sizes.items():
-        asked = passes(questions)
         spec = f"{model}:batch_size={batch}"
         one, two, plain = [], [], []
         for _ in range(min(size.repeats, 2)):
-            one.append(_answered(spec, 1, asked))
-            two.append(_answered(spec, 2, asked))
+            one.append(_answered(spec, 1, questions))
+            two.append(_answered(spec, 2, questions))
             plain.append(times_as_fast(model, questions, batch))
         faster = [alone / both for alone, both in zip(one, two, strict=True)]
         share = [100 * mine / most for mine, most in zip(faster, plain, strict=True)]
@@ -156,9 +156,15 @@ def _hold(_: object, core: int) -> None:
         os.sched_setaffinity(int(thread.name), {core})
 
 
-def _answered(spec: str, replicas: int, requests: Sequence[Request]) -> float:
+def _answered(spec: str, replicas: int, questions: int) -> float:
     spread = ReplicatedModel(spec, RayCluster(replicas=replicas))
-    return _with(spread, replicas, lambda: _ask(spread, requests))
+    asked = passes(questions)
+
+    async def work() -> float:
+        await _ask(spread, passes(questions + 2 * replicas)[len(asked) :])
+        return await _ask(spread, asked)
+
+    return _with(spread, replicas, work)
 
 
 def _overhead(folder: Path, count: int) -> float:

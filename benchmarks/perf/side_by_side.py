@@ -74,7 +74,8 @@ def _work(name: str, questions: int, batch: int, core: int) -> None:
     model = open_model(f"{name}:batch_size={batch},threads=1")
     assert isinstance(model, BatchModel)
     asked = passes(questions)
-    model.answer_batch(asked[:batch])
+    # About pictures that are not asked about again.
+    model.answer_batch(passes(questions + 2)[len(asked) :][:batch])
     _say("ready")
     sys.stdin.readline()
     started = perf_counter()

@@ -63,6 +63,8 @@ class BatchServer:
     """Requests that were answered at once."""
     key: str = ""
     """The key that is wanted; "" takes any."""
+    is_upload_held: bool = True
+    """Whether an upload that waits goes on waiting."""
     is_gone: bool = False
     """Whether every request gets 503."""
     polls_needed: int = 1
@@ -251,6 +253,9 @@ class BatchServer:
         reply = self._keep(fields["file"], name)
         if self.take("upload hangs after"):
             await asyncio.sleep(3600)
+        if self.take("upload waits"):
+            while self.is_upload_held:
+                await asyncio.sleep(0.01)
         self.exchanges.append(("POST /v1/files", {}, reply))
         return web.json_response(reply)
 

@@ -133,7 +133,7 @@ def test_fresh_asks_again_and_leaves_what_waits(batches: BatchServer, tmp_path: 
     fresh = asked(tmp_path, model_at(batches, "openai"), data, "--fresh", "again")
     assert fresh.status == 0, fresh.errors
     assert set(batches.asked.values()) == {2}
-    # The first batch was taken on the way: its replies are stored under their own requests.
+    # The first batch is that of the first command still.
     assert asked(tmp_path, model_at(batches, "openai"), data).status == 0
     assert set(batches.asked.values()) == {2}
 

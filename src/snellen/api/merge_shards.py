@@ -147,7 +147,7 @@ def _merge_run(shards: Sequence[RunFolder], target: Path) -> MergedRun:
         for name in (MEDIA_FOLDER, ENVIRONMENT_FOLDER):
             for run in shards:
                 _copy_folder(run.path / name, target / name)
-        info = _merge_info([run.info for run in shards], earlier.info if earlier else None, done, failed)
+        info = _merge_info([run.info for run in shards], earlier.info if earlier else None, target.parent, done, failed)
         info = structs.replace(info, counts=structs.replace(info.counts, saved=saved))
         writer.write_info(info)
         problems = _write_report(writer, info)
@@ -248,7 +248,7 @@ def _copy_folder(source: Path, target: Path) -> None:
             shutil.copytree(source, target, dirs_exist_ok=True)
 
 
-def _merge_info(shards: Sequence[RunInfo], earlier: RunInfo | None, done: int, failed: int) -> RunInfo:
+def _merge_info(shards: Sequence[RunInfo], earlier: RunInfo | None, out: Path, done: int, failed: int) -> RunInfo:
     """`run.json` of the whole run: what its shards, and starts without shards, did and spent."""
     first, all_infos = shards[0], [*([earlier] if earlier else []), *shards]
     parts = [info.shard for info in shards if info.shard is not None]
@@ -272,7 +272,7 @@ def _merge_info(shards: Sequence[RunInfo], earlier: RunInfo | None, done: int, f
         created=min(info.created for info in all_infos),
         finished=max((info.finished or "" for info in all_infos), default="") or None,
         counts=_merge_counts([info.counts for info in shards], total, done, failed),
-        command=_without_shard(first.command),
+        command=_whole_command(first.command, out),
         spent=reduce(add_usage, (one.spent for one in merged.values()), own),
         merged=merged,
         shard=None,
@@ -337,15 +337,16 @@ def _distinct(values: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value for group in values for value in group))
 
 
-def _without_shard(command: str) -> str:
-    """The command that goes on with the whole run."""
+def _whole_command(command: str, out: Path) -> str:
+    """The command of a shard as that which goes on with the whole run in `out`."""
     try:
         words = shlex.split(command)
     except ValueError:
         return command
-    kept, skip = [], False
+    kept: list[str] = []
+    skip = False
     for word in words:
-        if not skip and word != "--shard" and not word.startswith("--shard="):
+        if not skip and word.partition("=")[0] not in ("--shard", "--out"):
             kept.append(word)
-        skip = not skip and word == "--shard"
-    return shlex.join(kept)
+        skip = not skip and word in ("--shard", "--out")
+    return shlex.join([*kept, "--out", str(out)]) if kept else command

@@ -109,6 +109,14 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     """Prompts of the largest batch of a local model in the latest start; 0 if unknown."""
 
 
+class BatchUsage(Struct, frozen=True, omit_defaults=True):
+    """What one batch at a provider used: a part of what its role used."""
+
+    sent: int = 0
+    answered: int = 0
+    usage: Usage = Usage()
+
+
 class RoleUsage(Struct, frozen=True, omit_defaults=True):
     """What one model used and cost, over all starts of a run."""
 
@@ -128,6 +136,8 @@ class RoleUsage(Struct, frozen=True, omit_defaults=True):
     price: Price | None = None
     cost: float | None = None
     """Cost of `usage`, in the currency of `price`; None if no price is known."""
+    batches: dict[str, BatchUsage] = {}
+    """Batches whose results were taken, by name: what several folders of one run took is counted once."""
 
 
 _MAX_RUNS = 8

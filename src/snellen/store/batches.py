@@ -16,29 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.errors import StorageError
 from snellen.store.in_flight import is_alive_here, this_process
-from snellen.store.responses import connect
+from snellen.store.responses import UNANSWERED_BATCHES, connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FOREIGN_SECONDS = 3600.0
 """Seconds for which a process of another machine counts as alive after it wrote its row."""
-
-
-COPY = (
-    """
-    INSERT OR IGNORE INTO main.batches
-    SELECT name, account, model.id, place, owner, prepared, created, requests
-    FROM other.batches AS batch
-    JOIN other.models AS theirs ON theirs.id = batch.model
-    JOIN main.models AS model ON model.digest = theirs.digest
-    """,
-    """
-    INSERT OR IGNORE INTO main.batch_requests SELECT digest, batch, facts FROM other.batch_requests
-    WHERE batch IN (SELECT name FROM main.batches)
-    """,
-)
-"""Statements that copy the batches of the models that a store has (`main`) from another (`other`)."""
 
 
 class BatchRow(NamedTuple):
@@ -96,11 +80,11 @@ class BatchTable:
         with self._durable_transaction() as connection:
             connection.execute("UPDATE batches SET place = ? WHERE name = ?", (place, name))
 
-    def delete(self, name: str) -> None:
-        """Forget a batch whose replies are stored, or that was never created."""
+    def delete(self, name: str) -> bool:
+        """Forget a batch whose replies are stored, or that was never created; False if another process already did."""
         with self._durable_transaction() as connection:
             connection.execute("DELETE FROM batch_requests WHERE batch = ?", (name,))
-            connection.execute("DELETE FROM batches WHERE name = ?", (name,))
+            return connection.execute("DELETE FROM batches WHERE name = ?", (name,)).rowcount > 0
 
     def rows(self, account: str, model_key: int) -> list[BatchRow]:
         """The batches of a model at an account, the oldest first."""
@@ -143,3 +127,40 @@ class BatchTable:
                 f"cannot write to the response store: {error}; batches that were submitted are kept, "
                 "and the same command takes their replies"
             ) from error
+
+
+_INSERT = f"""
+    INSERT INTO main.batches ({", ".join(BatchRow._fields)}, model)
+    SELECT {", ".join("?" * len(BatchRow._fields))}, model.id FROM other.batches AS batch
+    JOIN other.models AS theirs ON theirs.id = batch.model
+    JOIN main.models AS model ON model.digest = theirs.digest
+    WHERE batch.name = ?
+    ON CONFLICT (name) DO UPDATE SET place = excluded.place WHERE place = ''
+"""
+# Of two batches that hold a request the later one counts: it was asked again, for the first did not answer it.
+_INSERT_REQUESTS = """
+    INSERT INTO main.batch_requests SELECT digest, batch, facts FROM other.batch_requests
+    WHERE batch IN (SELECT name FROM main.batches)
+    ON CONFLICT (digest) DO UPDATE SET batch = excluded.batch, facts = excluded.facts
+    WHERE (SELECT prepared FROM main.batches WHERE name = excluded.batch)
+        > (SELECT prepared FROM main.batches WHERE name = batch)
+"""
+
+
+def copy_batches(connection: sqlite3.Connection) -> None:
+    """Copy the batches of the models that a store has (`main`) from another (`other`). Raises sqlite3.Error."""
+    for fields in connection.execute(f"SELECT {', '.join(BatchRow._fields)} FROM other.batches").fetchall():
+        row = BatchRow(*fields)
+        if not row.created and not row.has_live_owner():
+            # It was never created.
+            continue
+        # One that is being submitted may exist at any moment: only the provider knows.
+        connection.execute(_INSERT, (*row._replace(created=row.created or row.prepared), row.name))
+    connection.execute(_INSERT_REQUESTS)
+
+
+def drop_answered_batches(connection: sqlite3.Connection) -> None:
+    """Forget the batches of which a store has every reply: the store that they were copied from has taken them.
+    Raises sqlite3.Error."""
+    connection.execute(f"DELETE FROM batches WHERE name NOT IN ({UNANSWERED_BATCHES})")
+    connection.execute("DELETE FROM batch_requests WHERE batch NOT IN (SELECT name FROM batches)")

@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from snellen.core.errors import StorageError
-from snellen.store.batches import COPY
+from snellen.store.batches import copy_batches, drop_answered_batches
 from snellen.store.responses import connect, readable_file
 
+# Rows are numbered by each store for itself: a model or run is found by what it is.
 _STATEMENTS = (
     "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models",
     "INSERT OR IGNORE INTO main.runs (folder) SELECT folder FROM other.runs",
     "INSERT OR IGNORE INTO main.media (digest, data) SELECT digest, data FROM other.media",
-    # Rows are numbered by each store for itself: a model or run is found by what it is.
-    *COPY,
 )
 _REPLIES = """
     INSERT OR IGNORE INTO main.responses (digest, model, packed, output, checksum, stored_at, run)
@@ -47,8 +46,10 @@ def merge_stores(sources: Iterable[Path], target: Path) -> int:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _STATEMENTS:
                     connection.execute(statement)
+                copy_batches(connection)
                 connection.execute("COMMIT")
                 added += _copy_replies(connection)
+                drop_answered_batches(connection)
                 connection.execute("DETACH DATABASE other")
             except sqlite3.Error as error:
                 raise StorageError(

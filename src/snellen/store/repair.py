@@ -18,7 +18,15 @@ from typing import NamedTuple
 from snellen.core.errors import StorageError, UsageError
 from snellen.store.in_flight import count_live_runs
 from snellen.store.pages import rows_on_pages
-from snellen.store.responses import DIGEST_BYTES, check_is_file, checksum, connect, decode_output, is_sound_medium
+from snellen.store.responses import (
+    DIGEST_BYTES,
+    UNANSWERED_BATCHES,
+    check_is_file,
+    checksum,
+    connect,
+    decode_output,
+    is_sound_medium,
+)
 
 _KEYS = 1 << 8 * DIGEST_BYTES
 _RANGES_PER_PAGE = 8
@@ -177,6 +185,9 @@ def _copy_batches(source: sqlite3.Connection, target: sqlite3.Connection | None)
         if target is not None and rows:
             values = ", ".join("?" * len(rows[0]))
             target.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({values})", rows)
+    with suppress(sqlite3.DatabaseError):
+        unanswered = {name for (name,) in source.execute(UNANSWERED_BATCHES)}
+        found["batches"] = [row for row in found["batches"] if row[0] in unanswered]
     # The others were never created.
     sent = [requests for *_, created, requests in found["batches"] if created]
     return (len(sent), sum(requests for requests in sent if isinstance(requests, int))), is_lost

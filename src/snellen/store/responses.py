@@ -99,6 +99,12 @@ MIGRATIONS: tuple[str, ...] = (
     """,
 )
 
+UNANSWERED_BATCHES = """
+    SELECT batch FROM batch_requests AS request
+    WHERE NOT EXISTS (SELECT 1 FROM responses WHERE digest = request.digest)
+"""
+"""The names of batches that hold a request without a reply: the others have nothing new."""
+
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Migrate a store to the newest schema; safe if two processes open it at once.
@@ -306,8 +312,8 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
     def waiting_batches(self, identity: Identity) -> tuple[int, int]:
         """How many batches of a model wait at a provider, and how many requests in them."""
         statement = (
-            "SELECT count(*), coalesce(sum(requests), 0) FROM batches "
-            "WHERE created > 0 AND model = (SELECT id FROM models WHERE digest = ?)"
+            "SELECT count(*), coalesce(sum(requests), 0) FROM batches WHERE created > 0 "
+            f"AND name IN ({UNANSWERED_BATCHES}) AND model = (SELECT id FROM models WHERE digest = ?)"
         )
         batches, requests = self._read(statement, identity.digest())
         return batches, requests

@@ -19,7 +19,7 @@ from msgspec import Struct
 from snellen.core.errors import StorageError
 from snellen.core.output import Drawn
 from snellen.core.run import RunInfo
-from snellen.store.batches import COPY as COPY_BATCHES
+from snellen.store.batches import copy_batches
 from snellen.store.compaction import cut_unused_pages
 from snellen.store.in_flight import count_live_runs
 from snellen.store.responses import STORE_FILE, connect, decode_output, readable_file
@@ -74,6 +74,8 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
         asked = {digest for folder in folders if _has_run(folder) for digest in _asked_models(open_run(folder).info)}
         connection.executemany("INSERT INTO asked VALUES (?)", [(digest,) for digest in asked])
         connection.execute("BEGIN IMMEDIATE")
+        connection.execute(_COPY_MODELS)
+        copy_batches(connection)
         for statement in _COPY:
             before = connection.total_changes
             connection.execute(statement)
@@ -84,10 +86,12 @@ def copy_replies(store: Path, target: Path, folders: Mapping[Path, Path]) -> int
         return copied
 
 
-_COPY = (
+_COPY_MODELS = (
     "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models "
-    "WHERE digest IN asked AND id IN (SELECT model FROM other.batches)",
-    *COPY_BATCHES,
+    "WHERE digest IN asked AND id IN (SELECT model FROM other.batches)"
+)
+"""Of the batches that wait."""
+_COPY = (
     "INSERT OR IGNORE INTO main.runs (folder) SELECT folder FROM renamed",
     "INSERT OR IGNORE INTO main.models (digest, identity) SELECT digest, identity FROM other.models WHERE id IN "
     "(SELECT model FROM other.responses JOIN wanted USING (digest))",

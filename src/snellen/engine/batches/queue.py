@@ -1,6 +1,9 @@
 """The batches of one model, and the waves of requests that fill them: requests gathered, batches submitted,
 polled and taken.
 
+A batch belongs to the run whose flows wait for it. Batches that other runs left in the store are only
+looked at, because they take room of the account.
+
 A wave is submitted once no flow can go on without it: nothing was added for `SETTLE` seconds, and no
 model that answers at once has a request in flight. Results are taken at such a moment too, so that
 the flows of a new start have asked for what an earlier one left at the provider.
@@ -28,6 +31,7 @@ from snellen.core.request import Generate, Ref, Request
 from snellen.engine.limits.abort import AbortSignal, RunAborted
 from snellen.engine.limits.retrying import RetryPolicy
 from snellen.store.batches import BatchRow, BatchTable
+from snellen.store.in_flight import this_process
 
 if TYPE_CHECKING:
     from snellen.engine.loop.request_broker import ModelClient
@@ -50,10 +54,17 @@ _YIELD = 200
 _ANY = Generate(messages=(), ref=Ref(""))
 
 
+class BatchReply(NamedTuple):
+    """The output of a request, and whether this process took it: otherwise another one did, and stored it."""
+
+    output: Output
+    is_new: bool = True
+
+
 class Waiter:
     """A request that a flow waits for."""
 
-    def __init__(self, client: ModelClient, request: Request, future: asyncio.Future[Output]) -> None:
+    def __init__(self, client: ModelClient, request: Request, future: asyncio.Future[BatchReply]) -> None:
         self.client, self.request, self.future = client, request, future
         self.waves = 0
         """Batches it was in, in this start."""
@@ -77,10 +88,14 @@ class _Pending:
     def __init__(self, name: str, digests: frozenset[bytes]) -> None:
         self.name, self.digests = name, digests
         self.place = ""
+        self.is_needed = False
+        """Whether a flow of this start has waited for it."""
         self.pause, self.next_poll = _FIRST_POLL, 0.0
         self.reads = 0
         """Times its results were incomplete."""
         self.failing_since = 0.0
+        self.unasked: list[Output] = []
+        """Replies new to the store that no flow waits for: an earlier start asked for them."""
 
 
 class BatchQueue:
@@ -117,7 +132,7 @@ class BatchQueue:
         for row in table.rows(model.batch_account, client.model_key):
             self._follow(row.name).place = row.place
 
-    async def answer(self, client: ModelClient, digest: bytes, request: Request) -> Output:
+    async def answer(self, client: ModelClient, digest: bytes, request: Request) -> BatchReply:
         """The output of a request, which waits in a batch of an earlier start or goes into the next one."""
         waiter = Waiter(client, request, asyncio.get_running_loop().create_future())
         self._waiting[digest] = waiter
@@ -127,7 +142,7 @@ class BatchQueue:
             if row is None:
                 await self._gather(digest, waiter)
             elif row.account == self._model.batch_account:
-                self._follow(row.name)
+                self._follow(row.name).is_needed = True
             else:
                 self._problem = (
                     f"{_count(row.requests, 'request')} wait in {row.place or row.name} at {row.account}, not at "
@@ -154,8 +169,9 @@ class BatchQueue:
                         await self._poll(pending)
                     except ModelError as error:
                         # One that no flow waits for must not end the run.
-                        if not pending.digests.isdisjoint(self._waiting):
+                        if pending.is_needed:
                             return self._explain(error, pending)
+                        self._pass_over(pending)
                 await self._gather_again()
         except ModelError as error:
             return self._explain(error)
@@ -176,7 +192,8 @@ class BatchQueue:
     def waiting(self) -> str:
         """What is left at the provider, as a clause; "" if nothing."""
         rows = self._table.rows(self._model.batch_account, self._client.model_key)
-        left = [row for row in rows if row.created]
+        needed = {name for name, pending in self._pending.items() if pending.is_needed}
+        left = [row for row in rows if row.created and (row.name in needed or row.owner == this_process())]
         if not left:
             return ""
         places = ", ".join(row.place or f"one named {row.name}" for row in left)
@@ -244,7 +261,8 @@ class BatchQueue:
         finally:
             wave.lines.close()
         self._table.set_place(name, place)
-        self._follow(name).place = place
+        pending = self._follow(name)
+        pending.place, pending.is_needed = place, True
         for waiter in waiters:
             waiter.waves += 1
         self._say(
@@ -273,7 +291,6 @@ class BatchQueue:
         pending.pause = min(_LONGEST_POLL, 1.5 * pending.pause)
         row = self._table.row(pending.name)
         if row is None:
-            # Another process took the results.
             self._forget(pending)
             return
         pending.place = row.place or await self._look_for(row)
@@ -283,10 +300,17 @@ class BatchQueue:
         if not all(state.is_ended for state in states):
             return
         problem = next((state.problem for state in states if state.problem is not None), None)
-        if problem is not None and len(states) == 1:
+        if not pending.is_needed:
+            self._pass_over(pending)
+        elif problem is not None and len(states) == 1:
             self._fail_batch(pending, problem)
         else:
             await self._take(pending)
+
+    def _pass_over(self, pending: _Pending) -> None:
+        """Leave a batch that has ended, or cannot be looked at, to the run that waits for it."""
+        self._pending.pop(pending.name)
+        self._held = False
 
     async def _look_for(self, row: BatchRow) -> str:
         """The place of a batch that another start left without one; "" if it is not known yet, or the
@@ -321,7 +345,7 @@ class BatchQueue:
                         unknown += 1
                     elif isinstance(outputs.get(digest, _NONE), Failure):
                         # Of several results of a request the first reply counts.
-                        outputs[digest] = self._store_output(digest, output)
+                        outputs[digest] = self._store_output(pending, digest, output)
                     if len(outputs) % _YIELD == 0:
                         await asyncio.sleep(0)
         except ModelError as error:
@@ -338,25 +362,23 @@ class BatchQueue:
             outputs[digest] = Failure("server", "the results of the batch do not hold the request")
         self._end_batch(pending, outputs, unknown if len(_places(pending)) == 1 else 0)
 
-    def _store_output(self, digest: bytes, output: Output) -> Output:
+    def _store_output(self, pending: _Pending, digest: bytes, output: Output) -> Output:
         """Store a result as it is read, so that a kill in the middle loses nothing."""
         checked = self._check(_ANY, output)
         if not isinstance(checked, Failure):
             if digest not in self._waiting and self._store.get(digest) is None:
-                # Asked by an earlier start, and needed by no flow of this one: it was paid for.
-                self._client.usage.sent += 1
-                self._client.usage.add_output(checked)
+                pending.unasked.append(checked)
             self._store.put(digest, checked, self._client.model_key)
         return checked
 
-    def _end_request(self, digest: bytes, output: Output) -> bool:
+    def _end_request(self, name: str, digest: bytes, output: Output) -> bool:
         """End the flow that waits for a request; returns whether the request goes into the next wave."""
         waiter = self._waiting.get(digest)
         if waiter is None:
             return False
         waiter.waves = max(1, waiter.waves)
         # Counted when it comes back: the start that submitted it may not have lived to tell.
-        waiter.client.usage.sent += 1
+        waiter.client.usage.add_batched(name, output)
         is_passing = isinstance(output, Failure) and output.kind in self._policy.kinds
         if is_passing and waiter.waves < min(_MAX_WAVES, self._policy.max_sends):
             self._again.append(digest)
@@ -368,10 +390,15 @@ class BatchQueue:
 
     def _end_batch(self, pending: _Pending, outputs: Mapping[bytes, Output], unknown: int = 0) -> None:
         """Forget a batch whose results are stored, and end the flows that wait for them."""
-        self._table.delete(pending.name)
-        self._pending.pop(pending.name)
         self._held = False
-        again = sum(self._end_request(digest, output) for digest, output in outputs.items())
+        if not self._table.delete(pending.name):
+            self._forget(pending)
+            return
+        self._pending.pop(pending.name)
+        for output in pending.unasked:
+            self._client.usage.add_batched(pending.name, output)
+            self._client.usage.add_output(output)
+        again = sum(self._end_request(pending.name, digest, output) for digest, output in outputs.items())
         replies = sum(not isinstance(output, Failure) for output in outputs.values())
         failures = [output.message for output in outputs.values() if isinstance(output, Failure)]
         sentence = f"{self._name}: {pending.place} has ended, with {_count(replies, 'reply')}"
@@ -401,17 +428,17 @@ class BatchQueue:
         self._say(f"{self._name}: {_count(len(digests), 'request')} wait, and are submitted in turn ({problem})")
 
     def _forget(self, pending: _Pending) -> None:
-        """Forget a batch that is not there: its requests are in the store, or go into the next wave."""
+        """Forget a batch that is not there, or that another process took: its replies are in the store, the other
+        requests go into the next wave."""
         self._pending.pop(pending.name, None)
         for digest in pending.digests:
             waiter = self._waiting.get(digest)
             if waiter is None or waiter.future.done() or self._is_gathered(digest):
                 continue
-            output = self._store.get(digest)
-            if output is not None:
-                _end(waiter, output)
+            if (output := self._store.get(digest)) is not None:
+                _end(waiter, output, is_new=False)
             elif (name := self._table.batch_of(digest)) is not None:
-                self._follow(name)
+                self._follow(name).is_needed = True
             else:
                 self._again.append(digest)
 
@@ -447,9 +474,9 @@ class BatchQueue:
 _NONE = Failure("missing", "")
 
 
-def _end(waiter: Waiter, output: Output) -> None:
+def _end(waiter: Waiter, output: Output, *, is_new: bool = True) -> None:
     if not waiter.future.done():
-        waiter.future.set_result(output)
+        waiter.future.set_result(BatchReply(output, is_new))
 
 
 def _places(pending: _Pending) -> list[str]:
@@ -502,18 +529,18 @@ class BatchWaves:
         queue = self._queues.get(client.model_key)
         return queue is not None and queue.holds(digest)
 
-    async def answer(self, client: ModelClient, digest: bytes, request: Request) -> Output:
+    async def answer(self, client: ModelClient, digest: bytes, request: Request) -> BatchReply:
         """The output of a request, in a batch if its model is asked so. Raises RunAborted."""
         queue = self._queues.get(client.model_key)
         if queue is None:
-            return await self._answer_at_once(client.answer(request))
+            return BatchReply(await self._answer_at_once(client.answer(request)))
         self._abort_signal.raise_if_aborted()
         if not self._tasks:
             self._tasks = [asyncio.ensure_future(self._work(each)) for each in self._queues.values()]
         self._added = time.monotonic()
-        output = await queue.answer(client, digest, request)
+        reply = await queue.answer(client, digest, request)
         self._added = time.monotonic()
-        return output
+        return reply
 
     async def stop(self) -> None:
         """End the work on batches, which stay at their providers."""

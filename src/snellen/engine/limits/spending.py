@@ -14,7 +14,7 @@ from msgspec.structs import astuple, replace
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Failure, FailureKind, Output, Price, Usage, cost
-from snellen.core.run import RoleUsage, RunInfo
+from snellen.core.run import BatchUsage, RoleUsage, RunInfo
 from snellen.engine.ray.lost_runs import LOST_REASON
 from snellen.store.responses import ResponseStore
 
@@ -95,12 +95,22 @@ _UNITS = {
 
 
 def add_usage(first: Mapping[str, RoleUsage], second: Mapping[str, RoleUsage], sign: int = 1) -> dict[str, RoleUsage]:
-    """What several folders of one run used, by role; with `sign=-1` what the first used beyond the second."""
+    """What several folders of one run used, by role, a batch that several took counted once; with `sign=-1` what the
+    first used beyond the second, which is a part of it."""
     roles = dict.fromkeys((*first, *second))
     return {role: _add_role(first.get(role, RoleUsage()), second.get(role, RoleUsage()), sign) for role in roles}
 
 
 def _add_role(first: RoleUsage, second: RoleUsage, sign: int) -> RoleUsage:
+    if sign > 0:
+        for name in first.batches.keys() & second.batches.keys():
+            twice, price = second.batches[name], second.price
+            paid = None if price is None else cost(twice.usage, price)
+            same = RoleUsage(twice.sent, twice.answered, usage=twice.usage, cost=paid, batches={name: twice})
+            second = _add_role(second, same, -1)
+        batches = first.batches | second.batches
+    else:
+        batches = {name: batch for name, batch in first.batches.items() if name not in second.batches}
     failures = Counter(first.failures)
     failures.update({kind: sign * count for kind, count in second.failures.items()})
     costs = [first.cost, None if second.cost is None else sign * second.cost]
@@ -115,6 +125,7 @@ def _add_role(first: RoleUsage, second: RoleUsage, sign: int) -> RoleUsage:
         seconds=round(first.seconds + sign * second.seconds, 3),
         price=first.price or second.price,
         cost=sum(known) if known else None,
+        batches=batches,
     )
 
 
@@ -138,6 +149,8 @@ class UsageCounter:
     sent_usage: Usage = field(default_factory=Usage)
     reused_usage: Usage = field(default_factory=Usage)
     """Of reused answers, which were paid for earlier."""
+    batches: dict[str, BatchUsage] = field(default_factory=dict)
+    """What batches at providers answered, as a part of the above."""
 
     def add_output(self, output: Output) -> None:
         """Count the output of a request that was sent."""
@@ -157,23 +170,31 @@ class UsageCounter:
         if not isinstance(output, Failure) and output.usage is not None:
             self.reused_usage += output.usage
 
+    def add_batched(self, name: str, output: Output) -> None:
+        """Count the sending of a request that was in the batch of this name; `add_output` counts its output."""
+        self.sent += 1
+        before = self.batches.get(name, BatchUsage())
+        if isinstance(output, Failure):
+            self.batches[name] = replace(before, sent=before.sent + 1)
+        else:
+            usage = before.usage + (output.usage or Usage())
+            self.batches[name] = BatchUsage(before.sent + 1, before.answered + 1, usage)
+
     def add_to(self, earlier: RoleUsage | None, price: Price | None) -> RoleUsage:
         """The total over this start and earlier ones. Failures are those of this start only."""
         before = earlier or RoleUsage()
-        total_cost = None if price is None else cost(self.sent_usage, price)
-        if before.cost is not None:
-            total_cost = before.cost + (total_cost or 0.0)
-        return RoleUsage(
-            sent=before.sent + self.sent,
-            answered=before.answered + self.answered,
-            reused=before.reused + self.reused,
-            failures=dict(self.failures),
-            usage=before.usage + self.sent_usage,
-            reused_usage=before.reused_usage + self.reused_usage,
-            seconds=round(before.seconds + self.seconds, 3),
-            price=price or before.price,
-            cost=total_cost,
+        now = RoleUsage(
+            sent=self.sent,
+            answered=self.answered,
+            reused=self.reused,
+            usage=self.sent_usage,
+            reused_usage=self.reused_usage,
+            seconds=self.seconds,
+            price=price,
+            cost=None if price is None else cost(self.sent_usage, price),
+            batches=dict(self.batches),
         )
+        return replace(_add_role(before, now, 1), failures=dict(self.failures), price=price or before.price)
 
 
 @dataclass(slots=True)

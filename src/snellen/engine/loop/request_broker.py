@@ -295,10 +295,7 @@ class RequestBroker:
             if others is not None and others.is_active:
                 stored = await others.wait_for_reply(digest, self.abort_signal)
                 if stored is not None:
-                    self.on_reused(digest)
-                    client.usage.add_reused(stored)
-                    future.set_result(stored)
-                    return stored
+                    return self._reuse(digest, stored, client)
             # A recording reads no image, so images need not be available.
             checked = self._check_media(request) if request.media and not client.is_recording else request
             if isinstance(checked, Failure):
@@ -311,7 +308,9 @@ class RequestBroker:
                     output = await client.answer(checked)
                 else:
                     # Without the bytes of its media: thousands of requests wait for a batch.
-                    output = await self.waves.answer(client, digest, request)
+                    output, is_new = await self.waves.answer(client, digest, request)
+                    if not is_new:
+                        return self._reuse(digest, output, client)
             if not isinstance(output, Failure):
                 try:
                     self._store.put(digest, output, client.model_key, wait=BRIEF)
@@ -340,6 +339,13 @@ class RequestBroker:
                 others.release(digest)
             if not future.done():
                 future.cancel()
+
+    def _reuse(self, digest: bytes, output: Output, client: ModelClient) -> Output:
+        """Count a reply that another process has stored meanwhile."""
+        self._in_flight[digest].set_result(output)
+        self.on_reused(digest)
+        client.usage.add_reused(output)
+        return output
 
     async def _store_later(self, digest: bytes, output: Output, client: ModelClient) -> None:
         """Store an output once another process no longer has the store locked: wait without

@@ -1,7 +1,7 @@
 """Replicas on a Ray cluster: actors that load the model and answer requests with images.
 
-No shared file system is required: the bytes of an image travel to a node through Ray's object
-store, with the first request about it. Only the driver uses the response store.
+No shared file system is required: the bytes of a small image travel with each batch about it, those of
+a large one through Ray's object store, once to a node. Only the driver uses the response store.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, MissingExtra, UsageError, error_lines, first_line
+from snellen.core.media import Source
 from snellen.core.model import ModelDefaults, RestrictedSampler, abilities
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
@@ -100,6 +101,9 @@ ADDRESS_VARIABLE = "RAY_ADDRESS"
 """Environment variable of Ray's address; `ray job submit` sets it for the job."""
 _MAX_IMAGES = 512
 """Images kept in the object store for further requests about them."""
+_INLINE_BYTES = 65_536
+"""Bytes of an image up to which sending it again takes less than putting it into the object store: what
+Ray sends within a call, of 100 kB at most."""
 
 
 class ReplicatedModel(ModelDefaults):
@@ -254,16 +258,12 @@ class RayActor:
 
     async def answer(self, requests: Sequence[Request]) -> list[Output]:
         """Outputs in the order of the requests. Raises ReplicaLost and UsageError."""
-        readable, failures = self._upload_images(requests)
-        parts = (part for request in readable for message in request.messages for part in message.media())
-        # Each image once; Ray resolves the object references to bytes on the node.
-        digests = list({part.digest for part in parts})
+        readable, failures, images = self._upload_images(requests)
         stripped = [replace(request, media={}) for request in readable]
         exceptions = self._ray.exceptions
         try:
-            reply: ReplicaReply = await self._actor.answer.remote(
-                stripped, digests, *(self._objects[digest] for digest in digests)
-            )
+            # Ray resolves the object references to bytes on the node.
+            reply: ReplicaReply = await self._actor.answer.remote(stripped, list(images), *images.values())
             results, self.batch_size = reply.outputs, reply.batch_size
             self._note(reply)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
@@ -282,21 +282,29 @@ class RayActor:
         self._evict_images()
         return [failures[index] if index in failures else next(outputs) for index in range(len(requests))]
 
-    def _upload_images(self, requests: Sequence[Request]) -> tuple[list[Request], dict[int, Failure]]:
-        """Put images into the object store. Returns the requests whose images could be read, and a
-        Failure by index for the others."""
-        readable, failures = [], {}
+    def _upload_images(self, requests: Sequence[Request]) -> tuple[list[Request], dict[int, Failure], dict[str, Any]]:
+        """Returns the requests whose images could be read, a Failure by index for the others, and each
+        image once, by digest: its bytes, or a reference to them in the object store."""
+        readable, failures, images = [], {}, {}
         for index, request in enumerate(requests):
             try:
                 for digest, source in request.media.items():
-                    if digest not in self._objects:
-                        self._objects[digest] = self._ray.put(source.read())
-                    self._objects.move_to_end(digest)
+                    if digest not in images:
+                        images[digest] = self._image(digest, source)
             except MediaError as error:
                 failures[index] = Failure("media", str(error))
             else:
                 readable.append(request)
-        return readable, failures
+        return readable, failures, images
+
+    def _image(self, digest: str, source: Source) -> Any:
+        if digest not in self._objects:
+            data = source.read()
+            if len(data) <= _INLINE_BYTES:
+                return data
+            self._objects[digest] = self._ray.put(data)
+        self._objects.move_to_end(digest)
+        return self._objects[digest]
 
     def _evict_images(self) -> None:
         while len(self._objects) > _MAX_IMAGES:
