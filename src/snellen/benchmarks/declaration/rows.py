@@ -130,7 +130,7 @@ def rows_to_samples(
         # Rows that can be read only once cannot decide together.
         column = None if isinstance(rows, Iterator) else ColumnOfGolds(kept_rows, options_of)
         for row in kept_rows():
-            sample = sample_of(row, groups=groups, path=path, fixed_kind=kind, default_question=question, column=column)
+            sample = sample_of(row, groups, path, kind, question, column)
             if adjust is not None:
                 try:
                     sample = adjust(sample, row)
@@ -209,7 +209,6 @@ def join_rotations(all_samples: Iterable[Sample]) -> Iterator[Sample]:
 
 def sample_of(
     row: Row,
-    *,
     groups: tuple[str, ...],
     path: str,
     fixed_kind: Kind | None = None,
@@ -258,7 +257,7 @@ def sample_of(
         options if kind == "choice" else _NOTHING,
         row.media,
         cells.get("hint", ""),
-        {column: cells[column] for column in roles.groups},
+        _group_labels(roles.groups, tuple([cells[column] for column in roles.groups])),
         option_images=_NO_IMAGES,
         metadata=_NOTHING,
     )
@@ -287,6 +286,12 @@ def _roles_of(columns: tuple[str, ...], groups: tuple[str, ...]) -> _Roles:
         "question" in columns,
         not set(KIND_COLUMNS).isdisjoint(columns),
     )
+
+
+@lru_cache(maxsize=1024)
+def _group_labels(columns: tuple[str, ...], labels: tuple[str, ...]) -> Mapping[str, str]:
+    """The groups of a sample, which those with the same labels share."""
+    return dict(zip(columns, labels, strict=True))
 
 
 def list_options(question: str, options: Mapping[str, str]) -> str:

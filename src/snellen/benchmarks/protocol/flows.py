@@ -322,7 +322,7 @@ def parse_output(sample: Sample, planned: PlannedPass | Sample, output: Output, 
     """Parse a reply by the rules of the sample's kind; None if the model failed."""
     if not isinstance(output, Generated):
         return None
-    if output.is_refusal:
+    if output.stop_reason == "refusal":
         return FILTER_REFUSAL
     if sample.kind == "choice":
         choice = config.choice_with_gold(planned.gold) if config.choice_with_gold and planned.gold else config.choice
@@ -446,13 +446,15 @@ def finish(
 
 def failure_of(result: Pass) -> Failure | None:
     """The failure, of the model or the extractor, that leaves a pass without an answer."""
-    if isinstance(result.output, Failure):
-        return result.output
-    return result.extraction if isinstance(result.extraction, Failure) else None
+    output, extraction = result.output, result.extraction
+    # Python looks up how to compare classes of structs wherever the class is another one: that costs more.
+    if type(output) is not Generated and isinstance(output, Failure):
+        return output
+    return extraction if extraction is not None and isinstance(extraction, Failure) else None
 
 
 def _pass_score(result: Pass) -> float:
-    return float(bool(result.correct)) if result.credit is None else result.credit
+    return (1.0 if result.correct else 0.0) if result.credit is None else result.credit
 
 
 def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[str, float]:
