@@ -414,10 +414,17 @@ def finish(
         if failure_of(deciding) is None:
             deciding = next((result for result in passes if not result.correct), deciding)
     failure = failure_of(deciding)
-    outcome, unscored = _outcome(deciding, failure)
+    outcome: Outcome
+    unscored: Unscored | None = None
     score = None
-    if unscored is None:
-        score = _pass_score(first) if len(passes) == 1 else min(map(_pass_score, passes))
+    if failure is not None:
+        outcome = unscored = "missing" if failure.kind == "missing" else "failed"
+    else:
+        outcome = outcome_of(deciding.answer) if deciding.answer is not None else "unparsed"
+        if deciding.correct is None:
+            unscored = "no_gold"
+        else:
+            score = _pass_score(first) if len(passes) == 1 else min(map(_pass_score, passes))
     answer = first.answer
     has_values = circular or config.extractor or sample.kind in _GRADED or config.settings.response_schema
     # Samples and records are never changed, so that they share their dicts. Fields by place, as names take
@@ -496,11 +503,3 @@ def _rules_answer(result: Pass) -> Answer | None:
 def _score_by_rules(sample: Sample, result: Pass, config: AskConfig) -> float:
     answer = _rules_answer(result)
     return (credit(sample, result, answer, config) or 0.0) if answer is not None else 0.0
-
-
-def _outcome(deciding: Pass, failure: Failure | None) -> tuple[Outcome, Unscored | None]:
-    if failure is not None:
-        missing = failure.kind == "missing"
-        return ("missing", "missing") if missing else ("failed", "failed")
-    outcome = outcome_of(deciding.answer) if deciding.answer is not None else "unparsed"
-    return outcome, None if deciding.correct is not None else "no_gold"

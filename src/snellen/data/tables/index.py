@@ -89,8 +89,9 @@ class RowIndex:
 
     def _select(self, query: str, numbers: Sequence[int] = ()) -> Iterator[StoredRow]:
         with closing(_connect(self.path)) as connection:
+            decode = _cells_decoder.decode
             for number, cells, media in connection.execute(query, numbers):
-                yield (number, _cells_decoder.decode(cells), _media_decoder.decode(media) if media != _NO_MEDIA else ())
+                yield number, decode(cells), _media_decoder.decode(media) if media != _NO_MEDIA else ()
 
     def ids(self) -> Iterator[str]:
         """The id of every row, in order, without decoding the rows."""
