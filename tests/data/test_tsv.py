@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -64,6 +66,32 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
         assert len(closed[-1][-1]) >= len(expected[-1][-1])
         return
     assert found == expected
+
+
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(["1\t2", "\t2", "1\t", "\t", "", "x y\t\u00e9\u2028z", "1\t2\t3", "1", "a\t\x85b", "\xff"]),
+        st.text(st.sampled_from(["a", '"', "\t", "\n", "\r"]), max_size=6),
+    ),
+    max_size=9,
+)
+
+
+@hypothesis_settings(max_examples=300, deadline=None)
+@given(lines=LINES, end=st.sampled_from(["\n", "\r\n", "\r"]), encoding=st.sampled_from(["utf-8", "latin-1"]))
+def test_lines_read_at_once_are_as_if_read_one_by_one(lines: list[str], end: str, encoding: str) -> None:
+    def rows() -> object:
+        try:
+            return list(tsv.scan_tsv(path, b"\t", {}, "it").rows)
+        except DataError as error:
+            return str(error)
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder, "rows.tsv")
+        path.write_bytes(end.join(["id\tquestion", *lines]).encode(encoding, "replace"))
+        at_once = rows()
+        patch.setattr(tsv.PlainLines, "cells", lambda lines, columns: None)
+        assert rows() == at_once
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from msgspec import structs
 
 from snellen.core.output import OUTCOMES, RETRYABLE, Failure, Outcome
 from snellen.core.record import Record, Unscored
+from snellen.core.sample import Kind
 from snellen.core.summary import Bounds, FailurePolicy, Metric, Summary
 from snellen.stats.intervals import score_interval
 
@@ -371,7 +372,7 @@ def frequent_right(closed: Sequence[Record]) -> float:
     kinds = [record.kind for record in closed]
     names = [cluster or record.id for cluster, record in zip(cluster_samples(closed), closed, strict=True)]
     if len(set(names)) < len(names):
-        joined: dict[tuple[str, str], list[str]] = {}
+        joined: dict[tuple[Kind, str], list[str]] = {}
         for kind, name, labels in zip(kinds, names, accepted, strict=True):
             joined.setdefault((kind, name), []).extend(labels)
         kinds, accepted = [kind for kind, _ in joined], [tuple(sorted(labels)) for labels in joined.values()]
