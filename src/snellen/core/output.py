@@ -200,23 +200,19 @@ class Empty(Struct, frozen=True, gc=False, tag="empty", tag_field="type"):
 Answer = ParsedAnswer | NoMatch | Unparsed | Misplaced | Refused | Truncated | Empty
 
 
-_OUTCOME_OF_CLASS: dict[type, Outcome] = {
-    ParsedAnswer: "answered",
-    NoMatch: "no_match",
-    Unparsed: "unparsed",
-    Refused: "refused",
-    Truncated: "truncated",
-    Empty: "empty",
-}
-
-
 def outcome_of(answer: Answer) -> Outcome:
     """The outcome that an answer is counted under."""
-    outcome = _OUTCOME_OF_CLASS.get(type(answer))
-    if outcome is None:
-        assert isinstance(answer, Misplaced)
+    if isinstance(answer, ParsedAnswer):
+        return "answered"
+    if isinstance(answer, NoMatch):
+        return "no_match"
+    if isinstance(answer, Refused):
+        return "refused"
+    if isinstance(answer, Truncated):
+        return "truncated"
+    if isinstance(answer, Misplaced):
         return answer.problem
-    return outcome
+    return "empty" if isinstance(answer, Empty) else "unparsed"
 
 
 _TOKENS_PER_PRICE = 1_000_000

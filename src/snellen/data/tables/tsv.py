@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -56,13 +56,6 @@ class UnquotedRow(Struct, frozen=True, gc=False):
     raw: bytes
     offset: int
     delimiter: bytes
-
-    def texts(self) -> list[str] | None:
-        """The texts of all cells; None if they are not UTF-8."""
-        try:
-            return self.raw.decode().split(self.delimiter.decode())
-        except UnicodeDecodeError:
-            return None
 
     def __len__(self) -> int:
         return self.raw.count(self.delimiter) + 1
@@ -151,31 +144,18 @@ class _TooWide(Exception):
     """The row has more cells than the limit."""
 
 
-def split_rows(
-    stream: BinaryIO,
-    delimiter: bytes,
-    on_chunk: Callable[[bytes], object] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Cells]:
-    """Split a stream into rows of cells; memory holds a chunk and one row.
-
-    `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow,
-    WideRow.
-    """
-    for part in split_parts(stream, delimiter, on_chunk, limits):
-        if isinstance(part, PlainLines):
-            yield from part.rows()
-        else:
-            yield part
-
-
 def split_parts(
     stream: BinaryIO,
     delimiter: bytes,
     on_chunk: Callable[[bytes], object] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Cells | PlainLines]:
-    """As `split_rows`; behind the first row, lines without quotes come together."""
+    """Split a stream into rows of cells; behind the first row, lines without quotes come together.
+    Memory holds a chunk and one row.
+
+    `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow,
+    WideRow.
+    """
     max_bytes = limits.row_mb * MB
     # `window` is the part of the file in memory; it begins at byte `base` of the file and, after
     # each turn, at the first row that is not complete yet.
@@ -391,26 +371,24 @@ def _indexed_rows(
 ) -> Iterator[IndexedRow]:
     """Index rows from the cells; each must have as many cells as the header. Raises DataError."""
     is_image = [is_image_column(column) for column in columns]
-    # Where the texts of a row are its cells as they are.
-    is_plain = not any(is_image) and not column_map and not needs_finishing(columns)
+    has_images = any(is_image)
+    is_plain = not column_map and not needs_finishing(columns)
     count = 0
     for part in parts:
-        blocks = part.cells(columns) if is_plain and isinstance(part, PlainLines) else None
-        if blocks is not None:
-            count += len(blocks)
-            for cells in blocks:
-                yield IndexedRow(cells, ())
-            continue
-        for row in part.rows() if isinstance(part, PlainLines) else (part,):
+        rows: Iterable[Cells] = part.rows() if isinstance(part, PlainLines) else (part,)
+        at_once = part.cells(columns) if isinstance(part, PlainLines) and not has_images else None
+        if at_once is not None:
+            rows, count = (), count + len(at_once)
+            for cells in at_once:
+                if column_map:
+                    join_columns(cells, column_map)
+                yield IndexedRow(cells, ()) if is_plain else finish_row(cells, {})
+        for row in rows:
             count += 1
-            texts = row.texts() if isinstance(row, UnquotedRow) and not any(is_image) else None
-            if (len(row) if texts is None else len(texts)) != len(columns):
+            if len(row) != len(columns):
                 raise _ragged_row_error(count, row, len(columns), path, name)
             media: dict[str, list[StoredMedium]] = {}
-            if texts is not None:
-                cells = {column: text for column, text in zip(columns, texts, strict=True) if text}
-            else:
-                cells = _read_cells(columns, is_image, row, media, name, count)
+            cells = _read_cells(columns, is_image, row, media, name, count)
             if column_map:
                 join_columns(cells, column_map)
             yield finish_row(cells, media)
