@@ -5,7 +5,11 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import tempfile
 import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,8 +27,16 @@ TABLE = st.integers(1, 4).flatmap(
 )
 
 
+def split_rows(*args: Any) -> Iterator[tsv.Cells]:
+    for part in tsv.split_parts(*args):
+        if isinstance(part, tsv.PlainLines):
+            yield from part.rows()
+        else:
+            yield part
+
+
 def split(data: bytes, delimiter: bytes = b"\t") -> list[list[str]]:
-    rows = tsv.split_rows(io.BytesIO(data), delimiter)
+    rows = split_rows(io.BytesIO(data), delimiter)
     return [[cell.text().decode() for cell in row] for row in rows]
 
 
@@ -66,6 +78,32 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
     assert found == expected
 
 
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(["1\t2", "\t2", "1\t", "\t", "", "x y\t\u00e9\u2028z", "1\t2\t3", "1", "a\t\x85b", "\xff"]),
+        st.text(st.sampled_from(["a", '"', "\t", "\n", "\r"]), max_size=6),
+    ),
+    max_size=9,
+)
+
+
+@hypothesis_settings(max_examples=300, deadline=None)
+@given(lines=LINES, end=st.sampled_from(["\n", "\r\n", "\r"]), encoding=st.sampled_from(["utf-8", "latin-1"]))
+def test_lines_read_at_once_are_as_if_read_one_by_one(lines: list[str], end: str, encoding: str) -> None:
+    def rows() -> object:
+        try:
+            return list(tsv.scan_tsv(path, b"\t", {}, "it").rows)
+        except DataError as error:
+            return str(error)
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder, "rows.tsv")
+        path.write_bytes(end.join(["id\tquestion", *lines]).encode(encoding, "replace"))
+        at_once = rows()
+        patch.setattr(tsv.PlainLines, "cells", lambda lines, columns: None)
+        assert rows() == at_once
+
+
 @pytest.mark.parametrize(
     ("data", "rows"),
     [
@@ -88,7 +126,7 @@ def test_splits_tsv_into_rows(chunk: int, data: bytes, rows: list[list[str]]) ->
 
 def test_offsets_point_into_the_file(chunk: int) -> None:
     data = b'id\timage\n1\t"QUJD"\n2\tREVG\n'
-    cells = [row[1] for row in tsv.split_rows(io.BytesIO(data), b"\t")][1:]
+    cells = [row[1] for row in split_rows(io.BytesIO(data), b"\t")][1:]
     assert [data[cell.offset : cell.offset + 4] for cell in cells] == [b"QUJD", b"REVG"]
 
 
@@ -121,7 +159,7 @@ def test_a_quote_that_swallows_the_file_is_given_up_early(write, settings, monke
     monkeypatch.setattr(tsv, "CHUNK_SIZE", 64)
     read = []
     content = b'a\n"open\n' + b"x\n" * 5_000_000
-    rows = tsv.split_rows(io.BytesIO(content), b"\t", read.append, Limits(row_mb=1))
+    rows = split_rows(io.BytesIO(content), b"\t", read.append, Limits(row_mb=1))
     with pytest.raises(tsv.UnclosedQuote):
         list(rows)
     assert sum(map(len, read)) < 5_000_000
@@ -137,7 +175,7 @@ def test_rows_that_are_not_read_to_the_end_wait_for_no_thread(tmp_path) -> None:
     """The garbage collector may close them in a thread that holds this lock while it starts."""
     path = tmp_path / "rows.tsv"
     path.write_bytes(b"a\tb\n" + b"1\t2\n" * 400_000)
-    rows = tsv._hashed_rows(path, b"\t", hashlib.sha256(), str(path), DEFAULT_LIMITS)
+    rows = tsv._hashed_parts(path, b"\t", hashlib.sha256(), str(path), DEFAULT_LIMITS)
     next(rows)
 
     def close() -> None:
@@ -154,5 +192,6 @@ def test_the_digest_is_that_of_the_whole_file(tmp_path) -> None:
     path = tmp_path / "rows.tsv"
     path.write_bytes(b"a\tb\n" + b"1\t2\n" * 400_000)
     hashed = hashlib.sha256()
-    assert sum(1 for _ in tsv._hashed_rows(path, b"\t", hashed, str(path), DEFAULT_LIMITS)) == 400_001
+    parts = tsv._hashed_parts(path, b"\t", hashed, str(path), DEFAULT_LIMITS)
+    assert sum(part.count() if isinstance(part, tsv.PlainLines) else 1 for part in parts) == 400_001
     assert hashed.hexdigest() == hashlib.sha256(path.read_bytes()).hexdigest()

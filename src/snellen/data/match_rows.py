@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
@@ -20,7 +20,7 @@ from msgspec import structs
 from snellen.core.benchmark import DataTable, HasIds
 from snellen.core.errors import DataError
 from snellen.data.columns import DATA_ROW, ID_COLUMNS, id_text, row_gold, row_id
-from snellen.data.predictions import normalised_question, normalised_text
+from snellen.data.predictions import distinct_rows, normalised_question, normalised_text
 from snellen.data.tables.cells import INDEXED_ANSWER
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class _Matching:
 
     @cached_property
     def has_unique_ids(self) -> bool:
-        return bool(_unique_values(prediction.id for prediction in _distinct_rows(self.predictions)))
+        return bool(_unique_values(prediction.id for prediction in distinct_rows(self.predictions)))
 
     def by_value(self, columns: Sequence[str]) -> _Matches:
         """Equal values of columns that both have."""
@@ -270,7 +270,7 @@ def _shared_column(predictions: Predictions, table: DataTable) -> tuple[str, ...
     for columns in dict.fromkeys([predictions.id_columns, *((name,) for name in _KEY_COLUMNS)]):
         if not columns or not shared.issuperset(columns):
             continue
-        values = _unique_values(_joint_value(each.cells, columns) for each in _distinct_rows(predictions))
+        values = _unique_values(_joint_value(each.cells, columns) for each in distinct_rows(predictions))
         if values and _QUESTION_SIGN not in "".join(values) and values & _values_in(table, columns):
             return columns
     return None
@@ -290,15 +290,6 @@ def _unique_values(values: Iterable[str]) -> set[str]:
             return set()
         seen.add(value)
     return seen
-
-
-def _distinct_rows(predictions: Predictions) -> Iterator[Prediction]:
-    """The rows without exact repeats of an earlier row."""
-    first: dict[str, Prediction] = {}
-    for prediction in predictions:
-        earlier = first.setdefault(prediction.id, prediction)
-        if earlier is prediction or earlier.cells != prediction.cells:
-            yield prediction
 
 
 def _figure_id(name: str) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -142,8 +142,14 @@ class Predictions:
     def __iter__(self) -> Iterator[Prediction]:
         return iter(self.rows)
 
+    @property
+    def has_unique_ids(self) -> bool:
+        return len({row.id for row in self.rows}) == len(self.rows)
+
     def names(self) -> list[str]:
         """An id for each row; the second row with the same id has its number appended."""
+        if self.has_unique_ids:
+            return [row.id for row in self.rows]
         earlier_ids: set[str] = set()
         names = []
         for row in self.rows:
@@ -155,7 +161,11 @@ class Predictions:
         """Replies by row name. A row with an error is a Failure, or with `errors_as_text` the reply
         that another tool takes its message for; a row without a reply is left out."""
         named_rows = zip(self.names(), self.rows, strict=True)
-        return {name: _as_output(row, errors_as_text) for name, row in named_rows if not row.missing}
+        return {
+            name: Generated(row.reply, row.stop_reason) if row.failure is None else _as_output(row, errors_as_text)
+            for name, row in named_rows
+            if not row.missing
+        }
 
     def with_empty_replies(self) -> Predictions:
         """The same with empty replies in place of missing ones."""
@@ -174,12 +184,9 @@ class Predictions:
 
     def without_repeats(self) -> Predictions:
         """The same without exact repeats of earlier rows, for data that have each row once."""
-        first: dict[str, Prediction] = {}
-        rows = [
-            row for row in self.rows if (earlier := first.setdefault(row.id, row)) is row or earlier.cells != row.cells
-        ]
+        rows = self.rows if self.has_unique_ids else tuple(distinct_rows(self))
         warnings = tuple(warning.replace(EACH_COUNTED, COUNTED_ONCE) for warning in self.warnings)
-        return replace(self, rows=tuple(rows), warnings=warnings)
+        return replace(self, rows=rows, warnings=warnings)
 
     def column(self, name: str) -> dict[str, str]:
         """The non-empty cells of a column by row name. Raises UnknownName."""
@@ -201,6 +208,15 @@ class Predictions:
             if self.reply_column in GOLD_COLUMNS:
                 cells.pop(self.reply_column, None)
             yield Row(number, cells)
+
+
+def distinct_rows(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+    """The rows without exact repeats of an earlier row."""
+    first: dict[str, Prediction] = {}
+    for prediction in predictions:
+        earlier = first.setdefault(prediction.id, prediction)
+        if earlier is prediction or earlier.cells != prediction.cells:
+            yield prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +265,8 @@ def read_predictions(
     numbered = [(number, row.cells) for number, row in enumerate(islice(scan.rows, max_rows), 1)]
     if next(scan.rows, None) is not None:
         raise DataError(f"{name} has more than {max_rows:,} rows; at most these are taken")
-    names = tuple(dict.fromkeys([*scan.columns, *[column for _, cells in numbered for column in cells]]))
+    columns_of_rows = {tuple(cells): None for _, cells in numbered}
+    names = tuple(dict.fromkeys([*scan.columns, *chain.from_iterable(columns_of_rows)]))
     new_names = {column_name(name_in_file, 0): canonical_column(key) for key, name_in_file in column_map.items()}
     numbered = _select_rows(numbered, where or {}, new_names, names, name)
     id_columns, reply_column, gold = column_roles(names, name)
@@ -299,10 +316,12 @@ def _prediction(
 ) -> Prediction:
     """One row of the file. A row is missing if it has no error and its reply cell is null or
     absent."""
-    failure = _failure_message(cells, reply_column)
+    reply = cells.get(reply_column, "")
+    text = reply.strip()
+    failure = None if text and not text.startswith(_FAILURE_STARTS) else _failure_message(cells, text)
     return Prediction(
         _row_id(cells, id_columns, number, name),
-        cells.get(reply_column, ""),
+        reply,
         gold_answers(cells, gold) if gold else (),
         cells,
         number,
@@ -312,11 +331,10 @@ def _prediction(
     )
 
 
-def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
+def _failure_message(cells: Mapping[str, str], reply: str) -> str | None:
     """The error of a row without a reply: its `error` cell, or what other tools write in its
     place. MathVista's files put an error of a program that a reply holds into `error`, so a reply
     in any column speaks against a failure."""
-    reply = cells.get(reply_column, "").strip()
     if reply.startswith(_FAILURE_STARTS) and _FAILURE_TEXT.match(reply):
         return reply
     if reply or any(cells.get(column, "").strip() for column in REPLY_COLUMNS):
@@ -383,7 +401,7 @@ def _scan_folder(folder: Path, column_map: Mapping[str, str], name: str, setting
         relative = path.relative_to(folder)
         plain = relative.with_suffix("") if relative.suffix.lower() == ".gz" else relative
         part = plain.with_suffix("").as_posix()
-        rows += [row._replace(cells={**row.cells, _FILE_COLUMN: part}) for row in scan.rows]
+        rows += [structs.replace(row, cells={**row.cells, _FILE_COLUMN: part}) for row in scan.rows]
         columns |= dict.fromkeys(scan.columns)
         digests.append(f"{part} {scan.digest()}")
     return Scan(tuple(columns), iter(rows), lambda: digest_bytes("\n".join(digests).encode()))
@@ -475,6 +493,8 @@ def _repeat_warnings(predictions: Predictions, *, count_each: bool) -> tuple[str
     With `count_each`, two different replies to one question are both kept; otherwise they raise
     DataError.
     """
+    if predictions.has_unique_ids:
+        return ()
     first: dict[str, Prediction] = {}
     same: list[Prediction] = []
     others: list[Prediction] = []

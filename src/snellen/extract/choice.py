@@ -26,6 +26,7 @@ from snellen.extract.clean import (
 from snellen.extract.letters import LabelMatch, lone_letters
 from snellen.extract.marks import BOX, AnswerMark, has_joined_boxes, heading_end, last_mark
 from snellen.extract.options import Options, prepare_options
+from snellen.extract.steps import LABEL_WITH_CONTENT
 
 NO_MATCH_LABEL = "Z"
 """MMBench's pseudo choice for "no option fits"."""
@@ -96,19 +97,22 @@ def _is_firm(reading: LabelMatch, folded: str) -> bool:
 
 
 def _parse_plain_reply(reply: str, options: Mapping[str, str]) -> ParsedAnswer | None:
-    """Parse the two most common replies without regular expressions: "(B)", and "B. its text"."""
+    """Parse the most common replies without the forms of the options: "(B)" and "B. its text", also without
+    regular expressions; and a label that only signs and words for it surround ("The answer is B.")."""
     core = reply.strip(_EDGE_SIGNS)
     if len(core) == 1:
-        is_label = core in options if options else "A" <= core < NO_MATCH_LABEL
-        rule = "bare label"
-    else:
-        remaining = core[2:].strip(_EDGE_SIGNS)
-        is_label = core[1:2] in _LABEL_END and remaining != "" and options.get(core[:1]) == remaining
-        rule = "label and content"
-    if not is_label:
+        if not (core in options if options else "A" <= core < NO_MATCH_LABEL):
+            return None
+        start = reply.index(core)
+        return ParsedAnswer(core, labels.BARE_LABEL, (start, start + 1))
+    if core[1:2] in _LABEL_END and (text := options.get(core[:1])) and core[2:].strip(_EDGE_SIGNS) == text:
+        start = reply.index(core)
+        return ParsedAnswer(core[0], LABEL_WITH_CONTENT, (start, start + 1))
+    if not 0 < len(core) <= labels.MAX_BARE_LENGTH or core[-2:-1].isalpha():
         return None
-    start = reply.index(core)
-    return ParsedAnswer(core[0], rule, (start, start + 1))
+    lone = _lone_label(reply)
+    is_label = lone is not None and (lone.value in options if options else lone.value != NO_MATCH_LABEL)
+    return lone if is_label else None
 
 
 class _OpenedReply(NamedTuple):
@@ -137,6 +141,22 @@ def _open_reply(folded: str) -> _OpenedReply:
         return _OpenedReply(folded, None, text, None)
     conclusion = CleanedReply(text.plain[start:], text.low[start:], text.folded[start:])
     return _OpenedReply(folded, None, text, (conclusion, start))
+
+
+@kept_for_short
+def _lone_label(reply: str) -> ParsedAnswer | None:
+    """The capital in a reply that holds nothing else but signs and words for it. Where the options have that
+    label, `_parse_folded` comes to the same, as `_parse_text` tries nothing before."""
+    core = reply.strip()
+    folded = fold(core)
+    opened = _open_reply(folded)
+    if opened.text is None or opened.conclusion is not None or phrases.API_FAILURE in folded:
+        return None
+    lone = labels.lone_letter(opened.text.plain)
+    if lone is None or not lone[0].isupper():
+        return None
+    start = reply.index(core) + lone[1]
+    return ParsedAnswer(lone[0], labels.BARE_LABEL, (start, start + 1))
 
 
 def _parse_folded(folded: str, options: Options, depth: int = 0) -> LabelMatch | Answer | None:

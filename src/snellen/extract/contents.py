@@ -143,8 +143,10 @@ def find_mention(text: CleanedReply, start: int, end: int, options: Options, rul
     mention: LabelMatch | None = None
     is_item = True
     for label, content in options.contents.items():
+        if content not in text.low and content not in DIGIT_WORDS:
+            continue
         for begin, stop in _find_spans(text.low, content, start, end):
-            if any(begin < last and first < stop for first, last in spans):
+            if spans and any(begin < last and first < stop for first, last in spans):
                 continue
             spans.append((begin, stop))
             labelled = _LABEL_BEFORE.search(text.plain, max(0, begin - _LABEL_REACH), begin)

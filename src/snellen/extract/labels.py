@@ -26,7 +26,8 @@ _BARE_LABEL = re.compile(
     r"\s*(?:(?i:is)\b|是|为)?[\s:(\[\"'$\-]*"
     r"(?P<letter>[A-Za-z0-9])[\s\"')\]>$.,:;!?]*\Z"
 )
-_MAX_BARE_LENGTH = 40
+BARE_LABEL = "bare label"
+MAX_BARE_LENGTH = 40
 _LEADING_LABEL = re.compile(
     rf"[\s\"'<$:.\-]{{0,40}}(?:(?i:{phrases.OPTION_NOUNS})\s{{1,9}})?[(\[]?[\s\"'$]{{0,9}}"
     rf"(?P<letter>[A-Z]{END}|[a-h](?=\)))[\"'$]*"
@@ -56,13 +57,19 @@ _CLOSED_LABEL = re.compile(
 )
 
 
+def lone_letter(text: str) -> tuple[str, int] | None:
+    """The letter or digit, and where it is, of a text with only signs and words for a label around it."""
+    core = text.strip()
+    match = _BARE_LABEL.match(core) if len(core) <= MAX_BARE_LENGTH else None
+    return (match["letter"], text.index(core) + match.start("letter")) if match else None
+
+
 def bare_label(text: str, options: Options) -> LabelMatch | None:
     """Match a reply that is only a label and signs around it: "(B)", "Answer: B", "选项B"."""
-    core = text.strip()
-    match = _BARE_LABEL.match(core) if len(core) <= _MAX_BARE_LENGTH else None
-    if not match:
+    lone = lone_letter(text)
+    if lone is None:
         return None
-    letter = match["letter"]
+    letter, start = lone
     if letter.isdigit() and letter not in options.labels:
         return None
     if letter.islower():
@@ -71,8 +78,7 @@ def bare_label(text: str, options: Options) -> LabelMatch | None:
         letter = letter.upper()
     if not options.has_bare(letter):
         return None
-    start = text.index(core) + match.start("letter")
-    return LabelMatch(letter, "bare label", start, start + 1)
+    return LabelMatch(letter, BARE_LABEL, start, start + 1)
 
 
 def leading_label(text: str, options: Options) -> LabelMatch | None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from snellen.core import lazy_re as re
 from snellen.core.literals import digits_by_word
-from snellen.extract.clean import blank_markup, contains_any, fold
+from snellen.extract.clean import blank_markup, contains_any, fold, kept_for_short
 
 NUMBER = re.compile(r"[-+$€£]?\d+(?:[.,]\d+)*(?:/\d+)?%?")
 _WORD_DIGITS = digits_by_word(10)
@@ -63,6 +63,9 @@ def normalise_formula(text: str) -> str:
     return "".join(normalise_content(low).split())
 
 
+_reply_as_content, _reply_as_formula = kept_for_short(normalise_content), kept_for_short(normalise_formula)
+
+
 def _fraction_text(match: re.Match[str]) -> str:
     return f"{match['over'] or match['one'] or ''}/{match['under'] or match['two'] or ''}"
 
@@ -96,10 +99,10 @@ class Options(Struct, frozen=True, dict=True):
     def label_of(self, text: str) -> str | None:
         """The label of the option that the text equals, apart from surrounding signs and
         spacing."""
-        label = self.by_content.get(normalise_content(text))
+        label = self.by_content.get(_reply_as_content(text))
         if label or len(text) > 2 * self.max_length + _MAX_COMMAND_LENGTH:
             return label
-        return self.by_formula.get(normalise_formula(text))
+        return self.by_formula.get(_reply_as_formula(text))
 
     def has_same_content(self, label: str, other: str) -> bool:
         """Whether two options have the same content."""

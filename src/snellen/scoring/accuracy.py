@@ -13,7 +13,7 @@ here it is chosen on one half of them and scored on the other.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from statistics import fmean
@@ -23,6 +23,7 @@ from msgspec import structs
 
 from snellen.core.output import OUTCOMES, RETRYABLE, Failure, Outcome
 from snellen.core.record import Record, Unscored
+from snellen.core.sample import Kind
 from snellen.core.summary import Bounds, FailurePolicy, Metric, Summary
 from snellen.stats.intervals import score_interval
 
@@ -95,39 +96,39 @@ def summarise(
     cluster_ids = cluster_samples(records) if cluster_ids is None else cluster_ids
     counts_failures = failures in ("count-wrong", "as-reply")
     scores = [counted_score(record, failures) if counts_failures else record.score for record in records]
-    counted = [
-        _CountedRecord(record, score, cluster)
-        for record, score, cluster in zip(records, scores, cluster_ids, strict=True)
-        if score is not None
-    ]
-    counted_records = [record.record for record in counted]
+    counted = _Counted([], [], [])
+    for record, score, cluster in zip(records, scores, cluster_ids, strict=True):
+        if score is not None:
+            counted.records.append(record)
+            counted.scores.append(score)
+            counted.clusters.append(cluster)
     retryable = [record for record in records if record.unscored in RETRYABLE]
     is_withheld = failures == "withhold" and bool(retryable)
-    overall = mean_metric(headline, [record.score for record in counted], [record.cluster for record in counted])
+    overall = mean_metric(headline, counted.scores, counted.clusters)
     if is_withheld:
-        overall = Metric(headline, None, len(counted), note="withheld: samples failed or are missing")
+        overall = Metric(headline, None, len(counted.records), note="withheld: samples failed or are missing")
     has_values = not is_withheld and any(record.values for record in records)
     further = {**_values(records, cluster_ids), **_differences(counted)} if has_values else {}
-    metrics = {headline: overall, **further, **guess_metrics(counted_records)}
+    metrics = {headline: overall, **further, **guess_metrics(counted.records)}
     return Summary(
         headline=overall,
         metrics=metrics,
         groups={} if is_withheld else _groups(counted, headline),
         outcomes=count_outcomes(records),
-        n=len(counted_records),
+        n=len(counted.records),
         total=len(records),
         no_gold=sum([record.unscored == "no_gold" for record in records]),
         bounds=_bounds(records) if retryable or _partly_graded(records) else None,
-        notices=(*score_notices(records, failures), *_cluster_notices(counted)),
+        notices=(*score_notices(records, failures), *_cluster_notices(counted.clusters)),
         beside=tuple(name for name in (*secondary, *_SECONDARY) if name in metrics),
     )
 
 
-def _cluster_notices(counted: Sequence[_CountedRecord]) -> Iterable[str]:
+def _cluster_notices(clusters: Sequence[str]) -> Iterable[str]:
     """A sentence if all samples form one cluster, whose spread cannot be seen."""
-    if len(counted) > 1 and counted[0].cluster and len({one.cluster for one in counted}) == 1:
+    if len(clusters) > 1 and clusters[0] and len(set(clusters)) == 1:
         yield (
-            f"all {len(counted)} samples share an image or a unit and form 1 cluster: the interval "
+            f"all {len(clusters)} samples share an image or a unit and form 1 cluster: the interval "
             "is that of a single question"
         )
 
@@ -158,7 +159,8 @@ def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude"
     failed = "counted wrong" if counts["failed"] and counts_wrong("failed", failures) else "left out"
     missing = "counted wrong" if counts["missing"] and counts_wrong("missing", failures) else "left out"
     fixed = "could not be rotated and were asked once"
-    rows = sum([record.lacking for record in records])
+    lacking = [record.lacking for record in records if record.lacking]
+    rows = sum(lacking)
     rotations = f"{rows} rotation{'' if rows == 1 else 's'} in the data"
     others = "counted by the others: the score may be higher than of the whole file"
     reasons = "; ".join(_reasons(records)) if counts["unsupported"] else ""
@@ -167,11 +169,7 @@ def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude"
         (counts["failed"], f"failed and is {failed}", f"failed and are {failed}"),
         (counts["missing"], f"has {no_prediction} and is {missing}", f"have {no_prediction} and are {missing}"),
         (sum([record.asked_once for record in records]), fixed, fixed),
-        (
-            sum([record.lacking > 0 for record in records]),
-            f"lacks {rotations} and is {others}",
-            f"lack {rotations} and are {others}",
-        ),
+        (len(lacking), f"lacks {rotations} and is {others}", f"lack {rotations} and are {others}"),
         (counts["no_gold"], *_NO_GOLD),
         (counts["ungraded"], *_UNGRADED),
         (sum([record.holds_verdict for record in records]), f"has {_VERDICT}", f"have {_VERDICT}"),
@@ -210,17 +208,17 @@ def counted_score(record: Record, failures: FailurePolicy) -> float | None:
     return record.score
 
 
-class _CountedRecord(NamedTuple):
-    """A record that counts, with its score and cluster id."""
+class _Counted(NamedTuple):
+    """The records that count, with their scores and cluster ids."""
 
-    record: Record
-    score: float
-    cluster: str
+    records: list[Record]
+    scores: list[float]
+    clusters: list[str]
 
 
-def _groups(counted: Sequence[_CountedRecord], name: str) -> dict[str, dict[str, Metric]]:
+def _groups(counted: _Counted, name: str) -> dict[str, dict[str, Metric]]:
     buckets: dict[str, dict[str, _Bucket]] = defaultdict(lambda: defaultdict(_Bucket))
-    for record, score, cluster in counted:
+    for record, score, cluster in zip(*counted, strict=True):
         for column, label in record.groups.items():
             bucket = buckets[column][label]
             bucket.scores.append(score)
@@ -254,13 +252,13 @@ class _Bucket:
         return mean_metric(name, self.scores, self.cluster_ids)
 
 
-def _differences(counted: Sequence[_CountedRecord]) -> dict[str, Metric]:
+def _differences(counted: _Counted) -> dict[str, Metric]:
     """Differences over the same samples: VanillaEval minus CircularEval (MMBench Table 2), and what
     the LLM extractor added to the rules on the first pass (Table 1). Neither can be negative: a
     circular score is at most that of its first pass, and the extractor does not change what the
     rules parsed."""
     buckets = {"drop": _Bucket(), "extractor_gain": _Bucket()}
-    for record, _, cluster in counted:
+    for record, cluster in zip(counted.records, counted.clusters, strict=True):
         values, score = record.values, record.score
         if score is None:
             continue
@@ -319,7 +317,15 @@ def guess_metrics(records: Sequence[Record]) -> dict[str, Metric]:
     circular = bool([record for record in records if "vanilla" in record.values])
     expected_right: dict[str, float] = {}
     if not [record for record in closed if record.kind == "choice" and not record.options]:
-        expected_right[CHANCE] = sum(map(chance_of, closed))
+        expected_right[CHANCE] = sum(
+            [
+                # As `chance_of`, without a call for what most records are.
+                1 / len(record.options)
+                if not circular and record.kind == "choice" and len(record.gold) == 1
+                else chance_of(record)
+                for record in closed
+            ]
+        )
         if circular:
             expected_right[SAME_TEXT] = sum(map(accepted_fraction, closed))
             expected_right[SAME_LETTER] = sum(map(_chance_of_one_letter, closed))
@@ -361,20 +367,27 @@ def frequent_right(closed: Sequence[Record]) -> float:
     other half accepts, for each kind of question, over `SPLITS` random halves used both ways.
     Equally frequent labels share the answer. Questions about one image stay in the same half: if
     each image has as many questions with yes as with no, so has each half."""
-    kinds: dict[str, dict[str, list[str]]] = defaultdict(dict)
-    for cluster, record in zip(cluster_samples(closed), closed, strict=True):
-        # A question with several accepted answers counts once for each of them.
-        accepted = record.gold if len(record.gold) == 1 else set(record.gold)
-        kinds[record.kind].setdefault(cluster or record.id, []).extend(accepted)
-    return sum(_cross_fit(kind, clusters.values()) for kind, clusters in kinds.items())
+    # A question with several accepted answers counts once for each of them.
+    accepted = [gold if len(gold := record.gold) == 1 else tuple(sorted(set(gold))) for record in closed]
+    kinds = [record.kind for record in closed]
+    names = [cluster or record.id for cluster, record in zip(cluster_samples(closed), closed, strict=True)]
+    if len(set(names)) < len(names):
+        joined: dict[tuple[Kind, str], list[str]] = {}
+        for kind, name, labels in zip(kinds, names, accepted, strict=True):
+            joined.setdefault((kind, name), []).extend(labels)
+        kinds, accepted = [kind for kind, _ in joined], [tuple(sorted(labels)) for labels in joined.values()]
+    counts = Counter(zip(kinds, accepted, strict=True))
+    return sum(
+        _cross_fit(kind, sorted((labels, count) for (of_kind, labels), count in counts.items() if of_kind == kind))
+        for kind in dict.fromkeys(kinds)
+    )
 
 
-def _cross_fit(kind: str, clusters: Collection[list[str]]) -> float:
-    """Expected number of right answers among the questions of one kind; of each cluster, the labels
-    that its questions accept."""
+def _cross_fit(kind: str, groups: Sequence[tuple[tuple[str, ...], int]]) -> float:
+    """Expected number of right answers among the questions of one kind; of its clusters, the labels
+    that their questions accept, each with the number of such clusters."""
     # Clusters are bits of an integer, those with the same labels beside each other. For each label,
     # the clusters that accept it once, twice, ...
-    groups = sorted(Counter([tuple(sorted(labels)) for labels in clusters]).items())
     masks: dict[tuple[str, int], int] = defaultdict(int)
     start = 0
     for labels, number in groups:
@@ -385,7 +398,7 @@ def _cross_fit(kind: str, clusters: Collection[list[str]]) -> float:
     random = Random(f"frequent label:{kind}:{groups}")
     right = 0.0
     for _ in range(SPLITS):
-        half = _count_labels(masks, _random_half(len(clusters), random))
+        half = _count_labels(masks, _random_half(start, random))
         other = {label: total - half[label] for label, total in totals.items()}
         right += _right_by_most_frequent(half, other) + _right_by_most_frequent(other, half)
     return right / SPLITS

@@ -85,7 +85,8 @@ def metadata_notice(records: Iterable[Record]) -> tuple[str, ...]:
     """A sentence that names the columns that are kept and not shown; none if there are none."""
     examples: dict[str, str] = {}
     for record in records:
-        examples.update(record.metadata)
+        if record.metadata:
+            examples.update(record.metadata)
     if not examples:
         return ()
     more = f" and {len(examples) - _NAMED} more" if len(examples) > _NAMED else ""

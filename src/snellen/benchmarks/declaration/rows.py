@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from string import ascii_uppercase
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,14 +28,25 @@ from snellen.benchmarks.declaration.golds import (
 )
 from snellen.core.benchmark import HasIds
 from snellen.core.errors import DataError
-from snellen.core.sample import ROTATION_STRIDE, Kind, Rotation, Row, Sample
-from snellen.data.columns import KIND_COLUMNS, REPLY_COLUMNS, row_gold, row_id
+from snellen.core.sample import ROTATION_STRIDE, Kind, MediaRef, Rotation, Row, Sample
+from snellen.data.columns import (
+    FIGURE_IDS,
+    ID_COLUMNS,
+    KIND_COLUMNS,
+    REPLY_COLUMNS,
+    gold_answers,
+    gold_column,
+    row_gold,
+    row_id,
+)
 from snellen.extract.yes_no_words import lone_yes_no
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _NOTHING: Mapping[str, str] = {}
+_NO_IMAGES: Mapping[str, MediaRef] = {}
+_LABEL_GOLDS = {letter: (letter,) for letter in ascii_uppercase}
 GROUP_COLUMNS = ("split", "l2-category", "category")
 _LETTERS = tuple(zip(ascii_uppercase, (*ascii_uppercase[1:], ""), strict=True))
 """Each letter with the next one."""
@@ -118,7 +130,7 @@ def rows_to_samples(
         # Rows that can be read only once cannot decide together.
         column = None if isinstance(rows, Iterator) else ColumnOfGolds(kept_rows, options_of)
         for row in kept_rows():
-            sample = sample_of(row, groups=groups, path=path, fixed_kind=kind, default_question=question, column=column)
+            sample = sample_of(row, groups, path, kind, question, column)
             if adjust is not None:
                 try:
                     sample = adjust(sample, row)
@@ -197,7 +209,6 @@ def join_rotations(all_samples: Iterable[Sample]) -> Iterator[Sample]:
 
 def sample_of(
     row: Row,
-    *,
     groups: tuple[str, ...],
     path: str,
     fixed_kind: Kind | None = None,
@@ -207,20 +218,21 @@ def sample_of(
     """Make a sample of one row; `fixed_kind` is the kind of all rows, `default_question` for
     rows without one, `column` the gold answers of all rows. Raises DataError."""
     cells = row.cells
-    options = option_cells(cells)
+    roles = _roles_of(tuple(cells), groups)
+    options = {label: cells[label] for label in roles.options}
     # A picture alone may hold its question.
-    to_ask = "question" in cells or default_question or options or row.media
+    to_ask = roles.has_question or default_question or options or row.media
     if not to_ask and not _is_prediction_row(cells):
         raise _no_question(row, path)
-    golds = row_gold(row)
-    kind = fixed_kind or infer_kind(cells, options, golds, column)
+    # Most golds are letters, whose tuples are shared.
+    golds = _LABEL_GOLDS.get(cells[roles.gold]) or gold_answers(cells, roles.gold) if roles.gold else ()
+    named = roles.names_kind or not options
+    kind = fixed_kind or (infer_kind(cells, options, golds, column) if named else "choice")
     question = cells.get("question", default_question)
     # One letter is no list of labels.
     is_list = kind == "choice" and fixed_kind is None and len(golds) == 1 and len(golds[0]) > 1
     labels = _label_list(golds[0].strip(), options) if is_list else ""
-    if labels or (
-        options and fixed_kind is None and "type" in cells and cells["type"].strip().lower() in _SEVERAL_TYPES
-    ):
+    if labels or (named and options and fixed_kind is None and cells.get("type", "").strip().lower() in _SEVERAL_TYPES):
         golds = (labels,) if labels else golds
         kind, question = "open", list_options(question, options)
     if kind == "choice" and options and golds:
@@ -236,16 +248,50 @@ def sample_of(
         from snellen.benchmarks.declaration.page_golds import page_golds
 
         golds = at_row(path, row, page_golds, row)
+    name = cells[roles.id] if roles.id else ""
     return Sample(
-        id=row_id(row),
-        kind=kind,
-        question=question,
-        gold=golds,
-        options=options if kind == "choice" else {},
-        media=row.media,
-        hint=cells.get("hint", ""),
-        groups={column: cells[column] for column in groups if column in cells},
+        name if name.isalnum() else row_id(row),
+        kind,
+        question,
+        golds,
+        options if kind == "choice" else _NOTHING,
+        row.media,
+        cells.get("hint", ""),
+        _group_labels(roles.groups, tuple([cells[column] for column in roles.groups])),
+        option_images=_NO_IMAGES,
+        metadata=_NOTHING,
     )
+
+
+class _Roles(NamedTuple):
+    """What is seen of a row in the names of its cells alone, so that it is found once for many rows."""
+
+    id: str
+    """The cell that is its id unless it is empty or needs to be normalised; "" if none is."""
+    options: tuple[str, ...]
+    gold: str | None
+    groups: tuple[str, ...]
+    has_question: bool
+    names_kind: bool
+
+
+@lru_cache(maxsize=256)
+def _roles_of(columns: tuple[str, ...], groups: tuple[str, ...]) -> _Roles:
+    first = next((name for name in ID_COLUMNS if name in columns), "")
+    return _Roles(
+        "" if first == FIGURE_IDS[-1] else first,
+        tuple(_option_columns(columns)),
+        gold_column(columns),
+        tuple([column for column in groups if column in columns]),
+        "question" in columns,
+        not set(KIND_COLUMNS).isdisjoint(columns),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _group_labels(columns: tuple[str, ...], labels: tuple[str, ...]) -> Mapping[str, str]:
+    """The groups of a sample, which those with the same labels share."""
+    return dict(zip(columns, labels, strict=True))
 
 
 def list_options(question: str, options: Mapping[str, str]) -> str:
@@ -286,14 +332,17 @@ def check_unique_ids(samples: Iterable[Sample], path: str) -> Iterator[Sample]:
 
 def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
     """The columns A, B, C, ... up to the first that is missing; a single gap is skipped."""
-    options: dict[str, str] = {}
+    return {letter: cells[letter] for letter in _option_columns(cells)}
+
+
+def _option_columns(columns: Collection[str]) -> list[str]:
+    letters: list[str] = []
     for letter, following in _LETTERS:
-        text = cells.get(letter)
-        if text is not None:
-            options[letter] = text
-        elif not options or following not in cells:
+        if letter in columns:
+            letters.append(letter)
+        elif not letters or following not in columns:
             break
-    return options
+    return letters
 
 
 def options_of(row: Row) -> dict[str, str]:

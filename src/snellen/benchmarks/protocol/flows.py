@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -58,6 +58,7 @@ class DrawnCredit(float):
 
 
 _YES_NO = ("Yes", "No")
+_NOTHING: dict[str, Any] = {}
 _GRADED = frozenset({"open", "place", "fields", "page"})
 """Kinds whose answers earn a grade; those of others are right or wrong."""
 _DOCUMENTS = frozenset({"fields", "page"})
@@ -168,9 +169,9 @@ class SinglePassFlow:
 
     def score_reply(self, sample: Sample, output: Output) -> Record:
         """The record of a sample whose reply is at hand, as the flow returns it without an extractor."""
-        planned, config = PlannedPass(sample.options, sample.gold), self.config
-        answer = parse_output(sample, planned, output, config)
-        return finish(sample, (_graded_pass(sample, planned, output, answer, config),), config)
+        config = self.config
+        answer = parse_output(sample, sample, output, config)
+        return finish(sample, (_graded_pass(sample, sample, output, answer, config),), config)
 
 
 def circular_flow(config: AskConfig, mode: Circular) -> Callable[[Sample], Flow]:
@@ -244,7 +245,7 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         if steps is not None:
             extraction = yield from steps
             answer = resolve_answer(by_rules, extraction.answer)
-    done = _graded_pass(sample, planned, output, answer, config, messages.cached_messages())
+    done = _graded_pass(sample, planned, output, answer, config, messages.cached_messages(), planned.row)
     if extraction is None:
         return done
     return msgspec.structs.replace(done, extraction=extraction.output, by_rules=by_rules)
@@ -252,11 +253,12 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
 
 def _graded_pass(
     sample: Sample,
-    planned: PlannedPass,
+    planned: PlannedPass | Sample,
     output: Output,
     answer: Answer | None,
     config: AskConfig,
     messages: tuple[Message, ...] = (),
+    row: str | None = None,
 ) -> Pass:
     earned = credit(sample, planned, answer, config) if answer is not None else None
     if isinstance(earned, DrawnCredit) and isinstance(answer, ParsedAnswer):
@@ -270,8 +272,8 @@ def _graded_pass(
         # Stored only if it says more than `correct`, and options only if they were rotated: records
         # of plain choices stay small.
         earned if earned not in (None, 0.0, 1.0) else None,
-        dict(planned.options) if planned.options is not sample.options else {},
-        planned.row,
+        dict(planned.options) if planned.options is not sample.options else _NOTHING,
+        row,
     )
 
 
@@ -316,11 +318,11 @@ def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
     return extraction
 
 
-def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: AskConfig) -> Answer | None:
+def parse_output(sample: Sample, planned: PlannedPass | Sample, output: Output, config: AskConfig) -> Answer | None:
     """Parse a reply by the rules of the sample's kind; None if the model failed."""
     if not isinstance(output, Generated):
         return None
-    if output.is_refusal:
+    if output.stop_reason == "refusal":
         return FILTER_REFUSAL
     if sample.kind == "choice":
         choice = config.choice_with_gold(planned.gold) if config.choice_with_gold and planned.gold else config.choice
@@ -340,7 +342,7 @@ def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: A
     return config.open.parse(output.text, output.stop_reason)
 
 
-def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: AskConfig) -> float | None:
+def credit(sample: Sample, planned: PlannedPass | Pass | Sample, answer: Answer, config: AskConfig) -> float | None:
     """The score of an answer, 0..1, which only open questions have in between; None without
     gold."""
     gold = planned.gold
@@ -406,32 +408,43 @@ def finish(
 ) -> Record:
     """Build the sample's record. The deciding pass gives the outcome: the one that failed, else
     the first that was not right, else the last."""
-    first, last = passes[0], passes[-1]
-    deciding = last
-    if len(passes) > 1 and failure_of(last) is None:
-        deciding = next((result for result in passes if not result.correct), last)
+    first = deciding = passes[-1]
+    if len(passes) > 1:
+        first = passes[0]
+        if failure_of(deciding) is None:
+            deciding = next((result for result in passes if not result.correct), deciding)
     failure = failure_of(deciding)
-    outcome, unscored = _outcome(deciding, failure)
+    outcome: Outcome
+    unscored: Unscored | None = None
     score = None
-    if unscored is None:
-        score = _pass_score(first) if len(passes) == 1 else min(map(_pass_score, passes))
-    # Samples and records are never changed, so that they share their dicts. Python makes a dict of more
-    # than fifteen names in one call, which takes four times as long.
+    if failure is not None:
+        outcome = unscored = "missing" if failure.kind == "missing" else "failed"
+    else:
+        outcome = outcome_of(deciding.answer) if deciding.answer is not None else "unparsed"
+        if deciding.correct is None:
+            unscored = "no_gold"
+        else:
+            score = _pass_score(first) if len(passes) == 1 else min(map(_pass_score, passes))
+    answer = first.answer
+    has_values = circular or config.extractor or sample.kind in _GRADED or config.settings.response_schema
+    # Samples and records are never changed, so that they share their dicts. Fields by place, as names take
+    # time, and more than fifteen of them four times as much.
     return Record(
         sample.id,
         sample.kind,
         sample.question,
         outcome,
         score,
-        unscored=unscored,
-        answer=first.answer.value if isinstance(first.answer, ParsedAnswer) else None,
-        gold=sample.gold,
-        options=options if type(options := sample.options) is dict else dict(options),
-        groups=groups if type(groups := sample.groups) is dict else dict(groups),
-        media=tuple([ref.digest for ref in sample.media]) if sample.media else (),
-        passes=passes,
-        values=_values(sample, passes, config, circular, score),
-        saved=saved if unscored is None else 0,
+        unscored,
+        answer.value if isinstance(answer, ParsedAnswer) else None,
+        sample.gold,
+        options if type(options := sample.options) is dict else dict(options),
+        groups if type(groups := sample.groups) is dict else dict(groups),
+        tuple([ref.digest for ref in sample.media]) if sample.media else (),
+        None,
+        passes,
+        _values(sample, passes, config, circular, score) if has_values else _NOTHING,
+        saved if unscored is None else 0,
         failure=failure.kind if failure is not None else None,
         unit=sample.unit,
         metadata=metadata if type(metadata := sample.metadata) is dict else dict(metadata),
@@ -440,13 +453,15 @@ def finish(
 
 def failure_of(result: Pass) -> Failure | None:
     """The failure, of the model or the extractor, that leaves a pass without an answer."""
-    if isinstance(result.output, Failure):
-        return result.output
-    return result.extraction if isinstance(result.extraction, Failure) else None
+    output, extraction = result.output, result.extraction
+    # Python looks up how to compare classes of structs wherever the class is another one: that costs more.
+    if type(output) is not Generated and isinstance(output, Failure):
+        return output
+    return extraction if extraction is not None and isinstance(extraction, Failure) else None
 
 
 def _pass_score(result: Pass) -> float:
-    return float(bool(result.correct)) if result.credit is None else result.credit
+    return (1.0 if result.correct else 0.0) if result.credit is None else result.credit
 
 
 def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[str, float]:
@@ -488,11 +503,3 @@ def _rules_answer(result: Pass) -> Answer | None:
 def _score_by_rules(sample: Sample, result: Pass, config: AskConfig) -> float:
     answer = _rules_answer(result)
     return (credit(sample, result, answer, config) or 0.0) if answer is not None else 0.0
-
-
-def _outcome(deciding: Pass, failure: Failure | None) -> tuple[Outcome, Unscored | None]:
-    if failure is not None:
-        missing = failure.kind == "missing"
-        return ("missing", "missing") if missing else ("failed", "failed")
-    outcome = outcome_of(deciding.answer) if deciding.answer is not None else "unparsed"
-    return outcome, None if deciding.correct is not None else "no_gold"

@@ -92,6 +92,11 @@ def set_integer_gold(
         cells[INTEGER_ANSWER] = letter
 
 
+def needs_finishing(columns: Iterable[str]) -> bool:
+    """Whether `finish_row` may change a row without media that has these columns."""
+    return not (_LISTS | _VIDEOS).isdisjoint(columns)
+
+
 def finish_row(cells: dict[str, str], media: Mapping[str, Sequence[StoredMedium]]) -> IndexedRow:
     """A row with its options spread and its images in order.
 

@@ -36,7 +36,7 @@ _SELECT_SOME = "SELECT number, cells, media FROM rows WHERE number IN ({}) ORDER
 _SELECT_IDS = "SELECT id FROM rows ORDER BY number"
 
 
-class IndexedRow(NamedTuple):
+class IndexedRow(Struct, frozen=True, gc=False):
     """The cells of a row, and where its images and videos are."""
 
     cells: dict[str, str]
@@ -89,8 +89,9 @@ class RowIndex:
 
     def _select(self, query: str, numbers: Sequence[int] = ()) -> Iterator[StoredRow]:
         with closing(_connect(self.path)) as connection:
+            decode = _cells_decoder.decode
             for number, cells, media in connection.execute(query, numbers):
-                yield (number, _cells_decoder.decode(cells), _media_decoder.decode(media) if media != _NO_MEDIA else ())
+                yield number, decode(cells), _media_decoder.decode(media) if media != _NO_MEDIA else ()
 
     def ids(self) -> Iterator[str]:
         """The id of every row, in order, without decoding the rows."""
@@ -180,7 +181,8 @@ def _insert_rows(connection: sqlite3.Connection, scan: Scan) -> IndexHeader:
     named_rows: list[int] = []
     encode = msgspec.json.encode
     count = 0
-    for number, (cells, media) in enumerate(scan.rows):
+    for number, row in enumerate(scan.rows):
+        cells, media = row.cells, row.media
         row_columns.update(dict.fromkeys(cells))
         if any(isinstance(item, NamedImage) for item in media):
             named_rows.append(number)

@@ -8,7 +8,8 @@ empty lines are skipped.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -19,7 +20,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, raising_advice
 from snellen.data.columns import check_distinct, column_name, is_image_column, join_columns, rename_columns
 from snellen.data.media.image_cells import NamedImage, NamedVideo, StoredMedium, parse_images
-from snellen.data.tables.cells import finish_row
+from snellen.data.tables.cells import finish_row, needs_finishing
 from snellen.data.tables.index import IndexedRow, Scan
 
 CHUNK_SIZE = 4 << 20
@@ -27,6 +28,8 @@ CHUNK_SIZE = 4 << 20
 _CR = 0x0D
 _MAX_PLAIN_ROW = 1 << 16
 """Bytes. A shorter row without a quote is kept as one line and split only on access."""
+
+_LONE_CR = re.compile(rb"\r(?!\n)")
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -54,13 +57,6 @@ class UnquotedRow(Struct, frozen=True, gc=False):
     offset: int
     delimiter: bytes
 
-    def texts(self) -> list[str] | None:
-        """The texts of all cells; None if they are not UTF-8."""
-        try:
-            return self.raw.decode().split(self.delimiter.decode())
-        except UnicodeDecodeError:
-            return None
-
     def __len__(self) -> int:
         return self.raw.count(self.delimiter) + 1
 
@@ -76,6 +72,43 @@ class UnquotedRow(Struct, frozen=True, gc=False):
 
 Cells = UnquotedRow | list[Cell]
 """The cells of a row."""
+
+
+class PlainLines(Struct, frozen=True, gc=False):
+    """Complete lines without a quote, each at most `_MAX_PLAIN_ROW` bytes long: a row, or empty."""
+
+    raw: bytes
+    offset: int
+    delimiter: bytes
+
+    def count(self) -> int:
+        """Number of rows."""
+        has_empty = b"\n\n" in self.raw or b"\n\r\n" in self.raw or self.raw[:1] in b"\r\n"
+        return sum(1 for _ in self.rows()) if has_empty else self.raw.count(b"\n")
+
+    def rows(self) -> Iterator[UnquotedRow]:
+        offset = self.offset
+        for line in self.raw.split(b"\n"):
+            if row := line.removesuffix(b"\r"):
+                yield UnquotedRow(row, offset, self.delimiter)
+            offset += len(line) + 1
+
+    def cells(self, columns: Sequence[str]) -> list[dict[str, str]] | None:
+        """The cells of each row by column, without empty ones; None if a row has another number of
+        cells, or a text is not UTF-8. What is done for all lines at once need not be done for each."""
+        try:
+            lines = self.raw.decode().replace("\r\n", "\n").split("\n")
+        except UnicodeDecodeError:
+            return None
+        delimiter, width = self.delimiter.decode(), len(columns)
+        rows = []
+        for line in filter(None, lines):
+            texts = line.split(delimiter)
+            if len(texts) != width:
+                return None
+            cells = dict(zip(columns, texts))  # noqa: B905 - as many, and saying so takes time
+            rows.append({column: text for column, text in cells.items() if text} if "" in texts else cells)
+        return rows
 
 
 class BadRow(Exception):
@@ -111,13 +144,14 @@ class _TooWide(Exception):
     """The row has more cells than the limit."""
 
 
-def split_rows(
+def split_parts(
     stream: BinaryIO,
     delimiter: bytes,
     on_chunk: Callable[[bytes], object] | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Cells]:
-    """Split a stream into rows of cells; memory holds a chunk and one row.
+) -> Iterator[Cells | PlainLines]:
+    """Split a stream into rows of cells; behind the first row, lines without quotes come together.
+    Memory holds a chunk and one row.
 
     `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow,
     WideRow.
@@ -135,20 +169,13 @@ def split_rows(
         window = window + chunk if window else chunk
         position = len(_BOM) if base == 0 and number == 0 and window.startswith(_BOM) else 0
         finder = _RowSplitter(window, delimiter, ended, limits.columns)
-        # Without a quote, lines are rows as they are, unless \r alone ends some of them.
-        is_plain = b'"' not in window and max_bytes > _MAX_PLAIN_ROW
-        has_returns = b"\r" in window
         try:
             while position < len(window):
-                line = window.find(b"\n", position) if is_plain else -1
-                if 0 < line - position <= _MAX_PLAIN_ROW:
-                    raw = window[position:line]
-                    if has_returns:
-                        raw = raw.removesuffix(b"\r")
-                    if raw and not (has_returns and b"\r" in raw):
-                        yield UnquotedRow(raw, base + position, delimiter)
-                        number, position = number + 1, line + 1
-                        continue
+                if number and max_bytes > _MAX_PLAIN_ROW and (end := finder.end_of_lines(position)) > position:
+                    lines = PlainLines(window[position:end], base + position, delimiter)
+                    yield lines
+                    number, position = number + lines.count(), end
+                    continue
                 cells, after = finder.row(position, base)
                 if after - position > max_bytes:
                     raise LongRow(number, base + position)
@@ -172,7 +199,7 @@ class _RowSplitter:
     a bounded number of times.
     """
 
-    __slots__ = ("cr", "delimiter", "ended", "max_cells", "nl", "tab", "window")
+    __slots__ = ("cr", "delimiter", "ended", "lone_cr", "max_cells", "nl", "quote", "tab", "window")
 
     def __init__(self, window: bytes, delimiter: bytes, ended: bool, max_cells: int) -> None:
         """`max_cells`: limit of cells in a row."""
@@ -180,7 +207,17 @@ class _RowSplitter:
         self.window = window
         self.delimiter = delimiter
         self.ended = ended
-        self.tab = self.nl = self.cr = -1
+        self.tab = self.nl = self.cr = self.quote = self.lone_cr = -1
+
+    def end_of_lines(self, position: int) -> int:
+        r"""Offset behind the lines from `position` on that are rows as they stand: before the next quote and
+        the next \r that ends a row alone, and together no longer than one of them may be."""
+        if self.quote < position:
+            self.quote = self._find(b'"', position)
+        if self.lone_cr < position:
+            lone = _LONE_CR.search(self.window, self._find(b"\r", position))
+            self.lone_cr = lone.start() if lone else len(self.window)
+        return self.window.rfind(b"\n", position, min(self.quote, self.lone_cr, position + _MAX_PLAIN_ROW)) + 1
 
     def row(self, position: int, base: int) -> tuple[Cells, int]:
         """The cells of the row at `position`, and the offset of the next row.
@@ -265,19 +302,21 @@ def scan_tsv(
 ) -> Scan:
     """Read a TSV or CSV file for the first time. Raises DataError, at once for a bad header."""
     hashed = hashlib.sha256()
-    rows = _hashed_rows(path, delimiter, hashed, name, limits)
+    parts = _hashed_parts(path, delimiter, hashed, name, limits)
     with path.open("rb") as file:
         if file.read(2) in _UTF16:
             raise DataError(f"{name} is UTF-16 text; save it as UTF-8")
-    header = next(rows, None)
-    if header is None:
+    header = next(parts, None)  # by itself, without other lines
+    if header is None or isinstance(header, PlainLines):
         raise DataError(f"{name} is empty: expected a header line and at least one row")
     columns = _read_header(header, column_map, name, limits)
-    return Scan(columns, _indexed_rows(columns, rows, column_map, path, name), hashed.hexdigest)
+    return Scan(columns, _indexed_rows(columns, parts, column_map, path, name), hashed.hexdigest)
 
 
-def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash, name: str, limits: Limits) -> Iterator[Cells]:
-    """The rows of a file, which is hashed in another thread meanwhile: hashlib releases the GIL. A
+def _hashed_parts(
+    path: Path, delimiter: bytes, hashed: hashlib._Hash, name: str, limits: Limits
+) -> Iterator[Cells | PlainLines]:
+    """The parts of a file, which is hashed in another thread meanwhile: hashlib releases the GIL. A
     bad row raises DataError."""
     pending: list[Future[None]] = []
     worker = ThreadPoolExecutor(1)
@@ -289,7 +328,7 @@ def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash, name: str,
 
     try:
         with path.open("rb", buffering=0) as stream:
-            yield from split_rows(stream, delimiter, update_digest, limits)
+            yield from split_parts(stream, delimiter, update_digest, limits)
         for future in pending:
             future.result()
     except BadRow as error:
@@ -328,25 +367,31 @@ def _read_header(cells: Cells, column_map: Mapping[str, str], name: str, limits:
 
 
 def _indexed_rows(
-    columns: Sequence[str], rows: Iterator[Cells], column_map: Mapping[str, str], path: Path, name: str
+    columns: Sequence[str], parts: Iterator[Cells | PlainLines], column_map: Mapping[str, str], path: Path, name: str
 ) -> Iterator[IndexedRow]:
     """Index rows from the cells; each must have as many cells as the header. Raises DataError."""
     is_image = [is_image_column(column) for column in columns]
     has_images = any(is_image)
+    is_plain = not column_map and not needs_finishing(columns)
     count = 0
-    for row in rows:
-        count += 1
-        texts = row.texts() if isinstance(row, UnquotedRow) and not has_images else None
-        if (len(row) if texts is None else len(texts)) != len(columns):
-            raise _ragged_row_error(count, row, len(columns), path, name)
-        media: dict[str, list[StoredMedium]] = {}
-        if texts is not None:
-            cells = {column: text for column, text in zip(columns, texts, strict=True) if text}
-        else:
+    for part in parts:
+        rows: Iterable[Cells] = part.rows() if isinstance(part, PlainLines) else (part,)
+        at_once = part.cells(columns) if isinstance(part, PlainLines) and not has_images else None
+        if at_once is not None:
+            rows, count = (), count + len(at_once)
+            for cells in at_once:
+                if column_map:
+                    join_columns(cells, column_map)
+                yield IndexedRow(cells, ()) if is_plain else finish_row(cells, {})
+        for row in rows:
+            count += 1
+            if len(row) != len(columns):
+                raise _ragged_row_error(count, row, len(columns), path, name)
+            media: dict[str, list[StoredMedium]] = {}
             cells = _read_cells(columns, is_image, row, media, name, count)
-        if column_map:
-            join_columns(cells, column_map)
-        yield finish_row(cells, media)
+            if column_map:
+                join_columns(cells, column_map)
+            yield finish_row(cells, media)
     if not count:
         raise DataError(f"{name} has a header but no rows")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from snellen.benchmarks.protocol.flows import SinglePassFlow
 from snellen.core.benchmark import Benchmark
 from snellen.core.infrequent_gc import infrequent_gc
 from snellen.core.model import Model
+from snellen.core.output import Generated
 from snellen.core.record import Record, run_flow
 from snellen.core.sample import Sample
 from snellen.models.replay import RecordedReply, Replay
@@ -46,28 +47,32 @@ def score_replies(
     replay = Replay(replies, digest)
     row_ids: set[str] = set()
 
-    def noted_samples() -> Iterator[Sample]:
-        for sample in benchmark.samples(benchmark.open()):
-            row_ids.add(sample.id)
-            if sample.rotations:
-                # Rotations after an early stop are not asked, but their rows are known.
-                row_ids.update([rotation.row for rotation in sample.rotations])
-            if ids is None or sample.id in ids:
-                yield sample
+    def blocks_of_samples() -> Iterator[list[Sample]]:
+        for block in _split_blocks(benchmark.samples(benchmark.open())):
+            row_ids.update([sample.id for sample in block])
+            # Rotations after an early stop are not asked, but their rows are known.
+            row_ids.update([rotation.row for sample in block for rotation in sample.rotations])
+            yield block if ids is None else [sample for sample in block if sample.id in ids]
 
+    blocks = blocks_of_samples()
     if judges is None or not judges.models:
         flow, reply, reply_to = benchmark.flow, replay.reply, replay.reply_to
         with infrequent_gc():
-            blocks = _split_blocks(noted_samples())
             if isinstance(flow, SinglePassFlow) and not flow.config.extractor:
                 # One request of which all is known: it need not be made.
-                records = [flow.score_reply(sample, reply_to(sample.id)) for block in blocks for sample in block]
+                score, found = flow.score_reply, replies.get
+                records = [
+                    score(sample, output if type(output := found(sample.id)) is Generated else reply_to(sample.id))
+                    for block in blocks
+                    for sample in block
+                ]
             else:
                 records = [run_flow(flow(sample), reply) for block in blocks for sample in block]
     else:
         from snellen.engine.offline.judge_recorded import judge_samples
 
-        records = judge_samples(benchmark, noted_samples(), replay, judges.models, judges.store)
+        samples = chain.from_iterable(blocks)
+        records = judge_samples(benchmark, samples, replay, judges.models, judges.store)
     return ScoredReplies(records, _extra_warnings([key for key in replies if key not in row_ids]))
 
 
