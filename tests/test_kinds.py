@@ -89,6 +89,7 @@ def test_a_system_test_may_do_so_and_what_passed_is_left_out(tmp_path: Path) -> 
 PLUGIN = """
 import pytest, tests.kinds as kinds
 kinds.read_kinds = lambda path: {{"test_it.py": {kind!r}}}
+kinds.read_seconds = lambda path: {{}}
 def pytest_addoption(parser): kinds.add_options(parser)
 def pytest_configure(config):
     for name in ("unit", "system", "extended", "release"):
