@@ -16,6 +16,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.output import Price
 from snellen.engine.limits.retrying import RetryPolicy
 from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import RequestLimits
 from snellen.engine.loop.run import run
 from snellen.models.naming.registry import open_model
@@ -46,6 +47,7 @@ def measured(
     terms: RequestLimits = RequestLimits(retries=QUICK),  # noqa: B008 - frozen
     prices: dict[str, Price] | None = None,
     options: str = "",
+    progress: Progress = NoProgress(),  # noqa: B008 - shows nothing
 ) -> RunFolder:
     """A run of so many questions, in the folder that the same call finds again."""
     folder.mkdir(exist_ok=True)
@@ -58,6 +60,7 @@ def measured(
         out=folder / "out",
         limits=terms,
         prices=prices or {},
+        progress=progress,
         command="snellen run ...",
     )
     with ResponseStore(folder / "store.sqlite") as store:

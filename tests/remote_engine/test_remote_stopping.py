@@ -20,6 +20,7 @@ from standin_server import StandIn, chat_reply
 from snellen.engine.loop.request_broker import RequestLimits
 from snellen.models.naming.registry import open_model
 from snellen.models.remote.model import ServerModel
+from snellen.report.progress import PlainProgress
 from snellen.store.runs import find_runs
 
 WIDTH = 64
@@ -57,7 +58,11 @@ def test_silent_server_ends_the_run(server: StandIn, tmp_path: Path, options: st
         return web.Response()
 
     server.handler = mute
-    run = measured(server, tmp_path / "run", 60, RequestLimits(), options=options)
+    lines: list[str] = []
+    run = measured(server, tmp_path / "run", 60, RequestLimits(), options=options, progress=PlainProgress(lines.append))
+    spent = run.info.spent["model"]
+    assert spent.sent > 0
+    assert f"requests: {spent.sent} sent" in lines[-1]
     assert 1.5 < run.info.counts.seconds < 3.5
     assert run.info.status == "interrupted"
     assert "did not reply at all" in run.info.stopped

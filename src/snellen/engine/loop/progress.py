@@ -10,7 +10,8 @@ from snellen.core.run import Status
 class Progress(Protocol):
     """Follows runs in sequence: `on_start`, `on_advance` once per finished sample, `on_finish`.
 
-    `on_finish` is also called if the run was interrupted. Every call must return at once.
+    If requests were sent since the last sample ended, `on_advance` is called once more before
+    `on_finish`, which is also called if the run was interrupted. Every call must return at once.
     """
 
     def on_start(self, name: str, total: int, done: int) -> None:

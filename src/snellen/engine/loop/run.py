@@ -269,6 +269,7 @@ class RunState:
         self._probe: Probe | None = None
         self._truncation_monitor = _truncation_monitor(plan, info)
         self._saved = 0
+        self._shown_sent = 0
         self._written_at = self._spent_at = 0.0
         self._earlier_spent = info.spent
         self.lists_replies = (writer.path / ASKED_FILE).exists() or not any(
@@ -348,17 +349,20 @@ class RunState:
         if record.score is not None:
             self._score_sum += record.score
             self._score_count += 1
-        usage = self._usage()
-        score = self._score_sum / self._score_count if self._score_count else None
-        if self._ends_wrong_first and self._score_count < self.total:
-            score = None
-        self.plan.progress.on_advance(self.done, self.failed, usage.sent, usage.reused, self._saved, score)
+        self._show_progress(self._usage())
         if time.monotonic() - self._written_at > _WRITE_INTERVAL:
             self.write_info("running")
 
         if self._probe is not None:
             self._probe.add_end(record)
             self.print_forecast()
+
+    def _show_progress(self, usage: UsageCounter) -> None:
+        score = self._score_sum / self._score_count if self._score_count else None
+        if self._ends_wrong_first and self._score_count < self.total:
+            score = None
+        self._shown_sent = usage.sent
+        self.plan.progress.on_advance(self.done, self.failed, usage.sent, usage.reused, self._saved, score)
 
     @property
     def on_sent(self) -> Callable[[Request, Output], object] | None:
@@ -444,6 +448,9 @@ class RunState:
 
     def finish(self, status: Status) -> None:
         """Write `run.json` and the report of all records so far, also after an interruption."""
+        if (usage := self._usage()).sent > self._shown_sent:
+            # Requests of samples that have not ended, such as those of a batch that waits.
+            self._show_progress(usage)
         self.plan.progress.on_finish(status)
         records = self.writer.records()
         self._saved = sum([record.saved for record in records])
