@@ -130,7 +130,7 @@ ITEM = np.dtype(
         ("options", "i4"),  # Number of options.
         ("first_option", "i8"),  # Where its options begin in `ItemColumns.option_words`.
         ("length_ratio", "f4"),  # Longest option divided by the shortest; NaN without options.
-        ("order", "i1"),  # See `sorted_order`.
+        ("order", "i1"),  # See `sorted_orders`.
         ("guessed", "i4"),  # Answers to guess among: 2 of yes/no questions, 0 of open ones.
         ("accepted", "i4"),  # How many of these are accepted; 0 without an answer.
         ("right", "i4"),  # Index of the right one, of yes/no questions 0 for yes; -1 if not one.
