@@ -160,7 +160,7 @@ class SampledQuestion(NamedTuple):
 
 
 class ItemColumns:
-    """Numbers of each item, appended some thousand items at a time; see `add`."""
+    """Numbers of each item, appended some hundred items at a time; see `add`."""
 
     def __init__(self, by: Sequence[str] | None = None, read_media: bool = True, sample_size: int = 0) -> None:
         """`by`: columns to group by; None takes the groups of the samples, sources and licences.
