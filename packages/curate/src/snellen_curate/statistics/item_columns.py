@@ -205,8 +205,7 @@ class ItemColumns:
         return [question for _, _, question in sorted(self._sample, key=lambda kept: -kept[1])]
 
     def add(self, items: Sequence[Item]) -> None:
-        """Append items, column by column: what is counted of many texts at once takes a third of the time. Raises
-        UsageError for a grouping with too many groups."""
+        """Append items, column by column. Raises UsageError for a grouping with too many groups."""
         self._add_groups(items)
         samples = [item.sample for item in items]
         # A row whose answer is none of its options stays a choice.
