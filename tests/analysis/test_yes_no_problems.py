@@ -151,6 +151,9 @@ def test_the_share_of_broken_reasoning_is_corrected_for_the_judge(tmp_path: Path
     filled.write_text(as_csv(rows))
     with pytest.raises(DataError, match=r"'perhaps'.*expected yes or no"):
         read_sheet(filled)
+    filled.write_text(",".join(["label", *(name for name in rows[0] if name != "label")]) + "\nyes\n")
+    with pytest.raises(DataError, match="cannot be read as a sheet of labels: 'run'"):
+        read_sheet(filled)
 
 
 @pytest.mark.external_golden("mme_lavin")

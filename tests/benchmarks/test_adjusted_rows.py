@@ -52,6 +52,8 @@ def test_adjusted_rows_are_streamed() -> None:
     [
         ("screenspot", {"question": "q", "bbox": "[1,2]", "img_size": "[9,9]"}, "bbox is '.1,2.'"),
         ("cc-ocr:part=kie", {"question": "q", "answer": "x", "category": "y"}, "column category"),
+        ("a-okvqa", {"question": "q", "A": "x", "B": "y", "correct_choice_idx": "x"}, "correct_choice_idx is 'x'"),
+        ("a-okvqa", {"question": "q", "A": "x", "B": "y", "correct_choice_idx": "-1"}, "correct_choice_idx is '-1'"),
     ],
 )
 def test_a_bad_row_is_named_with_its_file(tmp_path: Path, name: str, cells: dict[str, str], told: str) -> None:

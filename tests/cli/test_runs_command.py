@@ -204,6 +204,7 @@ def test_what_is_no_archive_is_said(tmp_path, capsys, content, sentence):
         ("score<many", "is no number"),
         ("score < 5", "is no condition"),
         ("", "is empty"),
+        (" , ,", "is empty"),
         ('model="a', "No closing quotation"),
         ("__class__=x", "unknown fact"),
         ("foo=x", "known: model, benchmark,"),

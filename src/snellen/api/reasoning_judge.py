@@ -85,16 +85,16 @@ def read_sheet(path: Path) -> dict[Key, bool]:
     labels: dict[Key, bool] = {}
     try:
         columns, rows = sheet_rows(path)
-    except (OSError, ValueError, csv.Error) as error:
+        if rows and not set(_COLUMNS) <= columns:
+            raise DataError(f"{path} is no sheet of labels; expected the columns {', '.join(_COLUMNS)}")
+        for row in rows:
+            label = row.get("label", "").strip().lower()
+            if label and label not in ("yes", "no"):
+                raise DataError(f"{path}: the label {row['label']!r} of {row['id']}; expected yes or no")
+            if label:
+                labels[row["run"], row["id"]] = label == "yes"
+    except (OSError, ValueError, KeyError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a sheet of labels: {error}") from error
-    if rows and not set(_COLUMNS) <= columns:
-        raise DataError(f"{path} is no sheet of labels; expected the columns {', '.join(_COLUMNS)}")
-    for row in rows:
-        label = row.get("label", "").strip().lower()
-        if label and label not in ("yes", "no"):
-            raise DataError(f"{path}: the label {row['label']!r} of {row['id']}; expected yes or no")
-        if label:
-            labels[row["run"], row["id"]] = label == "yes"
     if not labels:
         raise DataError(f"{path} holds no label yet: write yes or no into its column `label`")
     return labels

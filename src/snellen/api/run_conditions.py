@@ -65,10 +65,10 @@ def parse_conditions(text: str) -> Callable[[Facts], bool]:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"--where {text!r}: {error}; expected e.g. 'model=\"my model\" score<50'") from None
-    if not words:
-        raise UsageError("--where is empty; expected conditions such as 'model=qwen* state=killed'")
     parts = (part for word in words for part in _SEPARATOR.split(word.removesuffix(",")))
     conditions = [_parse_condition(part) for part in parts if part]
+    if not conditions:
+        raise UsageError("--where is empty; expected conditions such as 'model=qwen* state=killed'")
     return lambda facts: all(condition.holds(facts) for condition in conditions)
 
 

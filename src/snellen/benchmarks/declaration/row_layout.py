@@ -13,11 +13,12 @@ from snellen.core import lazy_re as re
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_json_or_literal
 from snellen.core.sample import Row, Sample, sampling_key
-from snellen.data.columns import GOLD_COLUMNS, ID_COLUMNS, gold_column, row_gold, row_id
+from snellen.data.columns import GOLD_COLUMNS, ID_COLUMNS, gold_column, id_text, row_gold, row_id
 from snellen.data.documents import cell_text
 from snellen.data.tables.options import split_inline_options, spread_options
 
 _BRACES = re.compile(r"\{([a-z0-9_ -]+)\}")
+_LABELS = {str(place): label for place, label in enumerate(ascii_uppercase)}
 
 
 class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,7 +66,7 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.question:
             cells["question"] = _BRACES.sub(lambda name: cells.get(name[1], ""), self.question)
         if self.place in cells and gold_column(cells) is None:
-            cells[GOLD_COLUMNS[0]] = ascii_uppercase[int(cells.pop(self.place))]
+            cells[GOLD_COLUMNS[0]] = self._label_at(cells.pop(self.place))
         if self.spread:
             cells |= _texts_at(cells, self.spread)
         gold = gold_column(cells)
@@ -98,6 +99,11 @@ class RowLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def keeps(self, row: Row) -> bool:
         """Whether a question is published with its answer."""
         return not self.lacking_answer or self.lacking_answer not in row_gold(row)
+
+    def _label_at(self, place: str) -> str:
+        if label := _LABELS.get(id_text(place)):
+            return label
+        raise DataError(f"{self.place} is {place!r}; expected the place of the right option, counted from 0")
 
     def _take_answer(self, held: str) -> str:
         value = parse_json_or_literal(held)

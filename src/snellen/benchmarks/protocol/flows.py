@@ -169,9 +169,8 @@ class SinglePassFlow:
 
     def score_reply(self, sample: Sample, output: Output) -> Record:
         """The record of a sample whose reply is at hand, as the flow returns it without an extractor."""
-        config = self.config
-        answer = parse_output(sample, sample, output, config)
-        return finish(sample, (_graded_pass(sample, sample, output, answer, config),), config)
+        answer = parse_output(sample, sample, output, self.config)
+        return finish(sample, (_graded_pass(sample, sample, output, answer, self.config),), self.config)
 
 
 def circular_flow(config: AskConfig, mode: Circular) -> Callable[[Sample], Flow]:

@@ -71,8 +71,7 @@ def score_replies(
     else:
         from snellen.engine.offline.judge_recorded import judge_samples
 
-        samples = chain.from_iterable(blocks)
-        records = judge_samples(benchmark, samples, replay, judges.models, judges.store)
+        records = judge_samples(benchmark, chain.from_iterable(blocks), replay, judges.models, judges.store)
     return ScoredReplies(records, _extra_warnings([key for key in replies if key not in row_ids]))
 
 

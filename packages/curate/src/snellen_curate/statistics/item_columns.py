@@ -130,7 +130,7 @@ ITEM = np.dtype(
         ("options", "i4"),  # Number of options.
         ("first_option", "i8"),  # Where its options begin in `ItemColumns.option_words`.
         ("length_ratio", "f4"),  # Longest option divided by the shortest; NaN without options.
-        ("order", "i1"),  # See `sorted_order`.
+        ("order", "i1"),  # See `sorted_orders`.
         ("guessed", "i4"),  # Answers to guess among: 2 of yes/no questions, 0 of open ones.
         ("accepted", "i4"),  # How many of these are accepted; 0 without an answer.
         ("right", "i4"),  # Index of the right one, of yes/no questions 0 for yes; -1 if not one.
@@ -160,7 +160,7 @@ class SampledQuestion(NamedTuple):
 
 
 class ItemColumns:
-    """Numbers of each item, appended some thousand items at a time; see `add`."""
+    """Numbers of each item, appended some hundred items at a time; see `add`."""
 
     def __init__(self, by: Sequence[str] | None = None, read_media: bool = True, sample_size: int = 0) -> None:
         """`by`: columns to group by; None takes the groups of the samples, sources and licences.
@@ -205,8 +205,7 @@ class ItemColumns:
         return [question for _, _, question in sorted(self._sample, key=lambda kept: -kept[1])]
 
     def add(self, items: Sequence[Item]) -> None:
-        """Append items, column by column: what is counted of many texts at once takes a third of the time. Raises
-        UsageError for a grouping with too many groups."""
+        """Append items, column by column. Raises UsageError for a grouping with too many groups."""
         self._add_groups(items)
         samples = [item.sample for item in items]
         # A row whose answer is none of its options stays a choice.

@@ -1,5 +1,5 @@
-"""`measure_data`: the statistics of any data set and of its groups. Items are read, a
-thousand at a time, into columns of numbers, which are summarised as arrays."""
+"""`measure_data`: the statistics of any data set and of its groups. Items are read, some
+hundred at a time, into columns of numbers, which are summarised as arrays."""
 
 from __future__ import annotations
 

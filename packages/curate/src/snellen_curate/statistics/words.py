@@ -71,8 +71,7 @@ def split_terms(text: str) -> list[str]:
 
 
 def split_all_terms(texts: Sequence[str]) -> list[list[str]]:
-    """`split_terms` of each text. Plain ones are split together, without a regular expression, in a tenth of the
-    time."""
+    """`split_terms` of each text. Plain ones are split together, without a regular expression, as that is faster."""
     text = "\n".join(texts).lower()
     if text.count("\n") >= len(texts):
         text = "\n".join([each.replace("\n", " ") for each in texts]).lower()
