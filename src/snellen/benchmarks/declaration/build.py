@@ -207,6 +207,33 @@ STAGES: tuple[Callable[[Benchmark, ResolvedVariant], Benchmark], ...] = (_score,
 """What a declaration makes of the plain benchmark, in this order."""
 
 
+_OF_SAMPLES = (
+    *("name", "data", "video", "check", "keep", "samples", "sample", "adjust_row", "kind", "group_by", "adjust"),
+    *("question", "parameters"),
+)
+"""Fields of a declaration that decide which samples its rows become."""
+
+
+def reads_alike(one: Benchmark, other: Benchmark) -> bool:
+    """Whether two benchmarks are certain to open the same rows and make the same samples of them, as
+    those of one declaration under two rules mostly do."""
+    facts = _facts_of_samples(one)
+    return facts is not None and facts == _facts_of_samples(other)
+
+
+def _facts_of_samples(benchmark: Benchmark) -> tuple[object, ...] | None:
+    """What decides the samples; None if more than a declaration does, such as a control."""
+    opened, read = benchmark.open, benchmark.samples
+    if not (isinstance(opened, partial) and isinstance(read, partial)):
+        return None
+    if opened.func is not _open_table or read.func is not _read_samples:
+        return None
+    (declaration, options), (_, variant) = read.args, opened.args
+    scoring = declaration.scoring
+    own = [getattr(declaration, name) for name in _OF_SAMPLES]
+    return own, scoring.kind, scoring.adjust, getattr(scoring, "place", None), options, replace(variant, rule=None)
+
+
 def _resolve_options(name: str, variant: Variant, allowed: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The variant's options with defaults filled in. Raises UsageError for an unknown one."""
     for key, value in variant.options.items():
