@@ -73,7 +73,8 @@ def score_replies(
 
         samples = chain.from_iterable(blocks)
         records = judge_samples(benchmark, samples, replay, judges.models, judges.store)
-    return ScoredReplies(records, _extra_warnings([key for key in replies if key not in row_ids]))
+    extra = [] if replies.keys() <= row_ids else [key for key in replies if key not in row_ids]
+    return ScoredReplies(records, _extra_warnings(extra))
 
 
 def _extra_warnings(extra: Sequence[str]) -> tuple[str, ...]:
