@@ -81,13 +81,16 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
 LINES = st.lists(
     st.one_of(
         st.sampled_from(["1\t2", "\t2", "1\t", "\t", "", "x y\t\u00e9\u2028z", "1\t2\t3", "1", "a\t\x85b", "\xff"]),
+        st.sampled_from(
+            ['"a\tb"\t2', '"a\n\nb"\t"c ""d"""', '"x"y\tz', '1\t5"', '"\r"\t', '""\t""', '1\t"\0"', '""', '1\t"']
+        ),
         st.text(st.sampled_from(["a", '"', "\t", "\n", "\r"]), max_size=6),
     ),
     max_size=9,
 )
 
 
-@hypothesis_settings(max_examples=300, deadline=None)
+@hypothesis_settings(max_examples=600, deadline=None)
 @given(lines=LINES, end=st.sampled_from(["\n", "\r\n", "\r"]), encoding=st.sampled_from(["utf-8", "latin-1"]))
 def test_lines_read_at_once_are_as_if_read_one_by_one(lines: list[str], end: str, encoding: str) -> None:
     def rows() -> object:

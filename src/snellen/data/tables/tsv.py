@@ -7,8 +7,11 @@ empty lines are skipped.
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -29,6 +32,11 @@ _CR = 0x0D
 _MAX_PLAIN_ROW = 1 << 16
 """Bytes. A shorter row without a quote is kept as one line and split only on access."""
 
+_SHORT_RUN = 1 << 12
+"""Bytes. Fewer lines without a quote are split together with the rows behind them."""
+
+_LONG_LINE = 1 << 11
+"""Bytes. Lines that are longer on average hold pictures, whose place in the file is needed."""
 _LONE_CR = re.compile(rb"\r(?!\n)")
 
 _BOM = b"\xef\xbb\xbf"
@@ -75,18 +83,25 @@ Cells = UnquotedRow | list[Cell]
 
 
 class PlainLines(Struct, frozen=True, gc=False):
-    """Complete lines without a quote, each at most `_MAX_PLAIN_ROW` bytes long: a row, or empty."""
+    """Complete rows, each at most `_MAX_PLAIN_ROW` bytes long: lines without a quote, which may be empty, or
+    any rows with their `texts`."""
 
     raw: bytes
     offset: int
     delimiter: bytes
+    texts: list[list[str]] | None = None
 
     def count(self) -> int:
         """Number of rows."""
+        if self.texts is not None:
+            return len(self.texts)
         has_empty = b"\n\n" in self.raw or b"\n\r\n" in self.raw or self.raw[:1] in b"\r\n"
         return sum(1 for _ in self.rows()) if has_empty else self.raw.count(b"\n")
 
-    def rows(self) -> Iterator[UnquotedRow]:
+    def rows(self) -> Iterator[Cells]:
+        if self.texts is not None:
+            yield from _RowSplitter(self.raw, self.delimiter, True, sys.maxsize).rows(self.offset)
+            return
         offset = self.offset
         for line in self.raw.split(b"\n"):
             if row := line.removesuffix(b"\r"):
@@ -96,14 +111,13 @@ class PlainLines(Struct, frozen=True, gc=False):
     def cells(self, columns: Sequence[str]) -> list[dict[str, str]] | None:
         """The cells of each row by column, without empty ones; None if a row has another number of
         cells, or a text is not UTF-8. What is done for all lines at once need not be done for each."""
+        delimiter, width = self.delimiter.decode(), len(columns)
         try:
-            lines = self.raw.decode().replace("\r\n", "\n").split("\n")
+            lines = () if self.texts else self.raw.decode().replace("\r\n", "\n").split("\n")
         except UnicodeDecodeError:
             return None
-        delimiter, width = self.delimiter.decode(), len(columns)
         rows = []
-        for line in filter(None, lines):
-            texts = line.split(delimiter)
+        for texts in self.texts or [line.split(delimiter) for line in lines if line]:
             if len(texts) != width:
                 return None
             cells = dict(zip(columns, texts))  # noqa: B905 - as many, and saying so takes time
@@ -171,10 +185,9 @@ def split_parts(
         finder = _RowSplitter(window, delimiter, ended, limits.columns)
         try:
             while position < len(window):
-                if number and max_bytes > _MAX_PLAIN_ROW and (end := finder.end_of_lines(position)) > position:
-                    lines = PlainLines(window[position:end], base + position, delimiter)
+                if number and max_bytes > _MAX_PLAIN_ROW and (lines := finder.lines(position, base)):
                     yield lines
-                    number, position = number + lines.count(), end
+                    number, position = number + lines.count(), position + len(lines.raw)
                     continue
                 cells, after = finder.row(position, base)
                 if after - position > max_bytes:
@@ -199,7 +212,7 @@ class _RowSplitter:
     a bounded number of times.
     """
 
-    __slots__ = ("cr", "delimiter", "ended", "lone_cr", "max_cells", "nl", "quote", "tab", "window")
+    __slots__ = ("cr", "delimiter", "ended", "lone_cr", "max_cells", "nl", "odd", "quote", "tab", "window")
 
     def __init__(self, window: bytes, delimiter: bytes, ended: bool, max_cells: int) -> None:
         """`max_cells`: limit of cells in a row."""
@@ -207,9 +220,46 @@ class _RowSplitter:
         self.window = window
         self.delimiter = delimiter
         self.ended = ended
-        self.tab = self.nl = self.cr = self.quote = self.lone_cr = -1
+        self.tab = self.nl = self.cr = self.quote = self.lone_cr = self.odd = -1
 
-    def end_of_lines(self, position: int) -> int:
+    def rows(self, base: int) -> Iterator[Cells]:
+        position = 0
+        while position < len(self.window):
+            cells, position = self.row(position, base)
+            if cells:
+                yield cells
+
+    def lines(self, position: int, base: int) -> PlainLines | None:
+        """Rows from `position` on that are split together; None if there are none."""
+        end = self._end_of_lines(position)
+        if end - position < _SHORT_RUN and position >= self.odd:
+            texts, behind = self._split_together(position)
+            if texts and behind > end:
+                return PlainLines(self.window[position:behind], base + position, self.delimiter, texts)
+        return PlainLines(self.window[position:end], base + position, self.delimiter) if end > position else None
+
+    def _split_together(self, position: int) -> tuple[list[list[str]], int]:
+        """The texts of the rows from `position` on as the csv module splits them, where it does so as is
+        done here, and the offset behind them; after none the rows of these lines are not tried again."""
+        end = self.window.rfind(b"\n", position, position + _MAX_PLAIN_ROW) + 1
+        raw = self.window[position:end]
+        texts, lines = list[list[str]](), 0
+        try:
+            text = raw.decode() if len(raw) <= _LONG_LINE * raw.count(b"\n") else ""
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter.decode(), strict=True)
+            for row in reader:
+                if len(row) > self.max_cells:
+                    raise csv.Error
+                texts.append(row)
+                lines = reader.line_num
+        except (csv.Error, UnicodeDecodeError):
+            # The next row ends behind these lines, is very long, or has a text behind a quoted one.
+            end = position + sum(map(len, raw.splitlines(keepends=True)[:lines]))
+        if not texts:
+            self.odd = position + len(raw)
+        return list(filter(None, texts)), end
+
+    def _end_of_lines(self, position: int) -> int:
         r"""Offset behind the lines from `position` on that are rows as they stand: before the next quote and
         the next \r that ends a row alone, and together no longer than one of them may be."""
         if self.quote < position:
