@@ -369,11 +369,11 @@ def infer_kind(
             return kind
     if options:
         return "choice"
-    if golds and all(gold.strip(" .!").lower() in ("yes", "no") for gold in golds):
+    if golds and {gold.strip(" .!").lower() for gold in golds} <= {"yes", "no"}:
         return "yes_no"
     if column is not None and golds and all(map(lone_yes_no, golds)) and column.is_yes_no:
         return "yes_no"
-    bare = bool(golds) and all(bare_letter(gold) is not None for gold in golds)
+    bare = bool(golds) and None not in map(bare_letter, golds)
     return "choice" if bare else "open"
 
 
