@@ -17,20 +17,10 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
+from snellen.api import _scoring_steps as steps
 from snellen.api._inputs import BenchmarkLike
 from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
 from snellen.api._recorded_roles import RecordedRoles, are_verdicts_recorded, recorded_identity
-from snellen.api._scoring_steps import (
-    ReadReplies,
-    keep_samples,
-    match_like,
-    match_to_rows,
-    parse_replies,
-    read_once,
-    read_replies,
-    recognise,
-    score_answers,
-)
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import DEFAULT_STORE, check_repeats
 from snellen.api.scored import Scored
@@ -109,9 +99,9 @@ def score(
             return stack.enter_context(Servers(Path(store).parent, notify=serving))
 
         roles = RecordedRoles(judges or (), extractor, labels or {}, Path(store), as_recorded, open_servers)
-        files = recognise(inputs, variant)
-        read = read_replies(files, roles, where, counts_verdicts=judges is None)
-        scored = score_answers(parse_replies(match_to_rows(read), ids))
+        files = steps.recognise(inputs, variant)
+        read = steps.read_replies(files, roles, where, counts_verdicts=judges is None)
+        scored = steps.score_answers(steps.parse_replies(steps.match_to_rows(read), ids))
     return _with_run(scored, read, inputs.name if name is None else name, variant.failures, where)
 
 
@@ -143,8 +133,8 @@ def score_as_run(
     rows = read_predictions(path, columns=reply_columns, where=where)
     no_roles = RecordedRoles((), None, {}, Path(DEFAULT_STORE))
     matched = match_rows(rows, table).without_repeats()
-    read = ReadReplies(replace(benchmark, open=lambda: table), matched, no_roles)
-    scored = score_answers(parse_replies(read))
+    read = steps.ReadReplies(replace(benchmark, open=lambda: table), matched, no_roles)
+    scored = steps.score_answers(steps.parse_replies(read))
     config = run.info.config
     if config.limit is not None:
         ids = {record.id for record in chain(run.records(), run.failures())}
@@ -190,7 +180,7 @@ def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
 
 
 def _with_run(
-    scored: Scored, read: ReadReplies, name: str, failures: str | None, where: Mapping[str, str] | None
+    scored: Scored, read: steps.ReadReplies, name: str, failures: str | None, where: Mapping[str, str] | None
 ) -> Scored:
     """The numbers with the notices of their predictions, and these as a run, for code that works on runs."""
     rows = "".join(f", {column}={value}" for column, value in (where or {}).items())
@@ -240,17 +230,17 @@ def score_by_rules(
     Files are read once where all rules take the same rows and columns."""
     inputs = scoring_inputs(benchmark, predictions, None, variant, _named_columns(columns, variant))
     check_column_keys(inputs.columns.single)
-    roles, read_file = RecordedRoles((), None, {}, Path(DEFAULT_STORE)), read_once()
+    roles, read_file = RecordedRoles((), None, {}, Path(DEFAULT_STORE)), steps.read_once()
 
-    def read_for(rule: str | None) -> ReadReplies:
-        files = recognise(inputs, replace(variant, rule=rule))
-        return read_replies(files, roles, where, counts_verdicts=False, read_file=read_file)
+    def read_for(rule: str | None) -> steps.ReadReplies:
+        files = steps.recognise(inputs, replace(variant, rule=rule))
+        return steps.read_replies(files, roles, where, counts_verdicts=False, read_file=read_file)
 
-    def score_read(read: ReadReplies) -> Scored:
-        scored = score_answers(parse_replies(match_like(read, default, matched)))
+    def score_read(read: steps.ReadReplies) -> Scored:
+        scored = steps.score_answers(steps.parse_replies(steps.match_like(read, default, matched)))
         return _with_run(scored, read, inputs.name, variant.failures, where)
 
     with infrequent_gc():
         default = read_for(None)
-        matched = keep_samples(match_to_rows(default))
+        matched = steps.keep_samples(steps.match_to_rows(default))
         return {rule: score_read(read_for(rule)) for rule in default.benchmark.rules}

@@ -207,31 +207,21 @@ STAGES: tuple[Callable[[Benchmark, ResolvedVariant], Benchmark], ...] = (_score,
 """What a declaration makes of the plain benchmark, in this order."""
 
 
-_OF_SAMPLES = (
-    *("name", "data", "video", "check", "keep", "samples", "sample", "adjust_row", "kind", "group_by", "adjust"),
-    *("question", "parameters"),
-)
-"""Fields of a declaration that decide which samples its rows become."""
-
-
-def reads_alike(one: Benchmark, other: Benchmark) -> bool:
-    """Whether two benchmarks are certain to open the same rows and make the same samples of them, as
-    those of one declaration under two rules mostly do."""
-    facts = _facts_of_samples(one)
-    return facts is not None and facts == _facts_of_samples(other)
-
-
-def _facts_of_samples(benchmark: Benchmark) -> tuple[object, ...] | None:
-    """What decides the samples; None if more than a declaration does, such as a control."""
-    opened, read = benchmark.open, benchmark.samples
-    if not (isinstance(opened, partial) and isinstance(read, partial)):
-        return None
-    if opened.func is not _open_table or read.func is not _read_samples:
-        return None
-    (declaration, options), (_, variant) = read.args, opened.args
-    scoring = declaration.scoring
-    own = [getattr(declaration, name) for name in _OF_SAMPLES]
-    return own, scoring.kind, scoring.adjust, getattr(scoring, "place", None), options, replace(variant, rule=None)
+def reads_alike(*benchmarks: Benchmark) -> bool:
+    """Whether benchmarks are certain to make the same samples of the same rows, as those of one declaration under
+    two rules mostly do: if a declaration alone decides it, without a control."""
+    facts = []
+    for opened, read in [(one.open, one.samples) for one in benchmarks]:
+        if not (isinstance(opened, partial) and isinstance(read, partial)):
+            return False
+        if (opened.func, read.func) != (_open_table, _read_samples):
+            return False
+        (declaration, options), (_, variant) = read.args, opened.args
+        own = [
+            getattr(declaration, one.name) for one in fields(declaration) if one.name not in ("scoring", "for_variant")
+        ]
+        facts.append((own, options, replace(variant, rule=None), declaration.scoring.kind, declaration.scoring.adjust))
+    return all(fact == facts[0] for fact in facts)
 
 
 def _resolve_options(name: str, variant: Variant, allowed: Mapping[str, Sequence[str]]) -> dict[str, str]:
