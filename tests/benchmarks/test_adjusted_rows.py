@@ -26,7 +26,7 @@ class Streamed:
     def __init__(self) -> None:
         self.read = 0
 
-    def ids(self) -> Iterator[str]:
+    def ids(self, at_least: int = 0) -> Iterator[str]:
         return iter(["0", "1"])
 
     def __iter__(self) -> Iterator[Row]:

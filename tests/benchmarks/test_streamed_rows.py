@@ -18,7 +18,7 @@ class Numbered:
         self._ids = ids
         self.read = 0
 
-    def ids(self) -> Iterator[str]:
+    def ids(self, at_least: int = 0) -> Iterator[str]:
         return iter(self._ids)
 
     def __iter__(self) -> Iterator[Row]:

@@ -13,6 +13,7 @@ from snellen.api.scoring import score_by_rules
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
+from snellen.data.predictions import read_predictions
 from snellen.scoring.disagreements import disagreements
 
 QUESTION = {"question": "Which colour?", "A": "red", "B": "green", "C": "blue", "D": "yellow"}
@@ -274,3 +275,50 @@ def test_math_vision_reads_raw_replies(tmp_path: Path, rule: str) -> None:
         '1,What is 6 x 7?,42,1,arithmetic,"We multiply.\nSo the answer is \\boxed{42}."\n'
     )
     assert score("mathvision", path, variant=Variant(rule=rule)).summary.headline.value == 100.0
+
+
+CHOICE = """index,question,A,B,answer,prediction
+1,Who?,Ann,Bob,B,B
+2,Who?,Ann,Bob,A,It is Ann.
+3,Who?,Ann,Bob,A,
+4,Who?,Ann,Bob,A,Failed to obtain answer via API.
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "rows", "circular"),
+    [
+        ("", CHOICE, None),
+        ("", CHOICE, "early"),
+        ("ai2d", CHOICE, None),
+        ("mme", MME, None),
+        ("pope", POPE, None),
+        ("seedbench", SEED, None),
+        ("hallusionbench", MME.replace("index", "question_id").replace("existence", "VD"), None),
+    ],
+)
+def test_rules_that_share_their_reading_score_as_each_by_itself(tmp_path: Path, spec: str, rows: str, circular) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(rows)
+    inputs = (spec, path) if spec else (str(path),)
+    together = score_by_rules(*inputs, variant=Variant(circular=circular))
+    assert len(together) > 1
+    for rule, one in together.items():
+        alone = score(*inputs, judges=(), variant=Variant(rule=rule, circular=circular))
+        assert (one.summary, one.records, one.warnings) == (alone.summary, alone.records, alone.warnings)
+        assert (one.run, one.data, one.digest) == (alone.run, alone.data, alone.digest)
+
+
+def test_a_further_rule_reads_no_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, path = tmp_path / "q.csv", tmp_path / "r.csv"
+    data.write_text("index,question,A,B,answer\n1,Who?,Ann,Bob,B\n2,Where?,Ann,Bob,A\n")
+    path.write_text("index,prediction\n1,B\n2,Ann\n")
+    read: list[str] = []
+    monkeypatch.setattr(
+        "snellen.api._scoring_steps.read_predictions",
+        lambda path, **options: read.append(str(path)) or read_predictions(path, **options),
+    )
+    found = score_by_rules(str(data), path)
+    assert (list(found), read) == (["snellen", "vlmevalkit"], [str(path)])
+    first, second = (one.benchmark.samples(one.benchmark.open()) for one in found.values())
+    assert all(one is other for one, other in zip(first, second, strict=True))

@@ -29,7 +29,7 @@ TABLE = st.integers(1, 4).flatmap(
 
 def split_rows(*args: Any) -> Iterator[tsv.Cells]:
     for part in tsv.split_parts(*args):
-        if isinstance(part, tsv.PlainLines):
+        if isinstance(part, tsv.SplitRows):
             yield from part.rows()
         else:
             yield part
@@ -81,13 +81,16 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
 LINES = st.lists(
     st.one_of(
         st.sampled_from(["1\t2", "\t2", "1\t", "\t", "", "x y\t\u00e9\u2028z", "1\t2\t3", "1", "a\t\x85b", "\xff"]),
+        st.sampled_from(
+            ['"a\tb"\t2', '"a\n\nb"\t"c ""d"""', '"x"y\tz', '1\t5"', '"\r"\t', '""\t""', '1\t"\0"', '""', '1\t"']
+        ),
         st.text(st.sampled_from(["a", '"', "\t", "\n", "\r"]), max_size=6),
     ),
     max_size=9,
 )
 
 
-@hypothesis_settings(max_examples=300, deadline=None)
+@hypothesis_settings(max_examples=600, deadline=None)
 @given(lines=LINES, end=st.sampled_from(["\n", "\r\n", "\r"]), encoding=st.sampled_from(["utf-8", "latin-1"]))
 def test_lines_read_at_once_are_as_if_read_one_by_one(lines: list[str], end: str, encoding: str) -> None:
     def rows() -> object:
@@ -100,7 +103,7 @@ def test_lines_read_at_once_are_as_if_read_one_by_one(lines: list[str], end: str
         path = Path(folder, "rows.tsv")
         path.write_bytes(end.join(["id\tquestion", *lines]).encode(encoding, "replace"))
         at_once = rows()
-        patch.setattr(tsv.PlainLines, "cells", lambda lines, columns: None)
+        patch.setattr(tsv.SplitRows, "cells", lambda lines, columns: None)
         assert rows() == at_once
 
 
@@ -193,5 +196,5 @@ def test_the_digest_is_that_of_the_whole_file(tmp_path) -> None:
     path.write_bytes(b"a\tb\n" + b"1\t2\n" * 400_000)
     hashed = hashlib.sha256()
     parts = tsv._hashed_parts(path, b"\t", hashed, str(path), DEFAULT_LIMITS)
-    assert sum(part.count() if isinstance(part, tsv.PlainLines) else 1 for part in parts) == 400_001
+    assert sum(len(part.texts) if isinstance(part, tsv.SplitRows) else 1 for part in parts) == 400_001
     assert hashed.hexdigest() == hashlib.sha256(path.read_bytes()).hexdigest()

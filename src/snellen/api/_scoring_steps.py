@@ -4,12 +4,12 @@ data, parse them, score what was parsed."""
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import structs
 
@@ -26,6 +26,7 @@ from snellen.api._recorded_roles import (
 )
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.scored import Scored
+from snellen.benchmarks.declaration.build import reads_alike
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source, split_spec
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, ResultsFile, advice_on, results_file_of
@@ -50,6 +51,8 @@ from snellen.store.responses import ResponseStore
 _ROWS_FOR_ADVICE = 100
 """Rows in which a column that may hold the gold answers is searched."""
 _REPLY = "prediction"
+ReadFile = Callable[..., Predictions]
+"""`read_predictions`, or what reads as it does."""
 
 
 class ScoringFiles(NamedTuple):
@@ -113,18 +116,23 @@ def recognise(inputs: ScoringInputs, variant: Variant) -> ScoringFiles:
 
 
 def read_replies(
-    files: ScoringFiles, roles: RecordedRoles, where: Mapping[str, str] | None, *, counts_verdicts: bool
+    files: ScoringFiles,
+    roles: RecordedRoles,
+    where: Mapping[str, str] | None,
+    *,
+    counts_verdicts: bool,
+    read_file: ReadFile = read_predictions,
 ) -> ReadReplies:
     """Step 2: the replies, by the columns that a published layout says count unless the user names
     others. `counts_verdicts`: verdicts that it records are counted. Raises UsageError subclasses."""
     if files.questions == "with the replies":
-        return _read_all_in_one(files, roles, where)
+        return _read_all_in_one(files, roles, where, read_file)
     separate = files.questions == "in another file"
     benchmark = _open_benchmark(files, roles)
     repeats = benchmark.counts_duplicates and not separate
 
     def read(columns: ColumnNames) -> Predictions:
-        return read_predictions(files.replies, columns=columns.split(separate)[1], where=where, repeats=repeats)
+        return read_file(files.replies, columns=columns.split(separate)[1], where=where, repeats=repeats)
 
     rows = read(files.columns)
     layout, notices = None, tuple[str, ...]()
@@ -147,13 +155,48 @@ def match_to_rows(read: ReadReplies) -> ReadReplies:
     """Step 3: the replies with the ids of the rows that they answer, and these rows. Raises
     DataError."""
     if read.is_alone:
-        return replace(read, benchmark=replace(read.benchmark, open=read.predictions.table))
+        own = read.predictions.table()
+        return replace(read, benchmark=replace(read.benchmark, open=lambda: own))
     table = with_questions(_open_data(read))
     matched = _match_rows(read, table).without_repeats()
     benchmark = replace(read.benchmark, open=lambda: table)
     refuse_unplaced(benchmark)
     refuse_unreachable_golds(benchmark)
     return replace(read, benchmark=benchmark, predictions=matched)
+
+
+def read_once() -> ReadFile:
+    """`read_predictions`, which reads a file again only with other options."""
+    found: dict[str, Predictions] = {}
+
+    def read(path: Path, **options: Any) -> Predictions:
+        return found.get(repr(options)) or found.setdefault(repr(options), read_predictions(path, **options))
+
+    return read
+
+
+def keep_samples(matched: ReadReplies) -> ReadReplies:
+    """Replies whose samples are made once, and held in memory."""
+    table, make, kept = matched.benchmark.open(), matched.benchmark.samples, list[Sample]()
+
+    def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+        if rows is not table:
+            return make(rows)
+        kept.extend(() if kept else list(make(rows)))
+        return iter(kept)
+
+    return replace(matched, benchmark=replace(matched.benchmark, samples=samples))
+
+
+def match_like(read: ReadReplies, other: ReadReplies, matched: ReadReplies) -> ReadReplies:
+    """`match_to_rows` of replies under another rule than `other`, which was `matched`: its rows and
+    samples, where those of this rule are the same."""
+    is_alike = read.predictions is other.predictions and read.is_alone == other.is_alone
+    if not is_alike or not reads_alike(read.benchmark, other.benchmark):
+        return match_to_rows(read)
+    benchmark = replace(read.benchmark, open=matched.benchmark.open, samples=matched.benchmark.samples)
+    refuse_unreachable_golds(benchmark)
+    return replace(read, benchmark=benchmark, predictions=matched.predictions)
 
 
 def _match_rows(read: ReadReplies, table: DataTable) -> Predictions:
@@ -245,10 +288,12 @@ def _is_same_file(benchmark: str, predictions: Path | str) -> bool:
         return False
 
 
-def _read_all_in_one(files: ScoringFiles, roles: RecordedRoles, where: Mapping[str, str] | None) -> ReadReplies:
+def _read_all_in_one(
+    files: ScoringFiles, roles: RecordedRoles, where: Mapping[str, str] | None, read_file: ReadFile
+) -> ReadReplies:
     """A file of questions, gold answers and replies."""
     columns = files.columns.single
-    predictions = read_predictions(files.replies, columns=renamed_columns(columns), where=where)
+    predictions = read_file(files.replies, columns=renamed_columns(columns), where=where)
     refuse_sound_and_tools(predictions.table())
     benchmark = data_file_declaration(files.benchmark)(_full_variant(files, roles, columns))
     table = predictions.table()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
+from snellen.api import _scoring_steps as steps
 from snellen.api._inputs import BenchmarkLike
 from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
 from snellen.api._recorded_roles import RecordedRoles, are_verdicts_recorded, recorded_identity
-from snellen.api._scoring_steps import ReadReplies, match_to_rows, parse_replies, read_replies, recognise, score_answers
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import DEFAULT_STORE, check_repeats
 from snellen.api.scored import Scored
@@ -84,9 +84,7 @@ def score(
     """
     if name is not None and not (isinstance(name, str) and name):
         raise UsageError(f"name is {name!r}; expected what tables call the model, such as 'mine'")
-    ignored = {IGNORED: variant.columns[IGNORED]} if IGNORED in variant.columns else {}
-    names = canonical_keys({**(columns or {}), **ignored})
-    inputs = scoring_inputs(benchmark, predictions, data, variant, names, load)
+    inputs = scoring_inputs(benchmark, predictions, data, variant, _named_columns(columns, variant), load)
     check_column_keys(inputs.columns.single)
     check_judge_repeats(judge_repeats, judges or ())
     if as_recorded and (judges or extractor is not None):
@@ -101,11 +99,15 @@ def score(
             return stack.enter_context(Servers(Path(store).parent, notify=serving))
 
         roles = RecordedRoles(judges or (), extractor, labels or {}, Path(store), as_recorded, open_servers)
-        files = recognise(inputs, variant)
-        read = read_replies(files, roles, where, counts_verdicts=judges is None)
-        scored = score_answers(parse_replies(match_to_rows(read), ids))
-    scored = scored._replace(warnings=(*read.notices, *scored.warnings))
-    return _with_run(scored, inputs.name if name is None else name, variant.failures, where, read.roles)
+        files = steps.recognise(inputs, variant)
+        read = steps.read_replies(files, roles, where, counts_verdicts=judges is None)
+        scored = steps.score_answers(steps.parse_replies(steps.match_to_rows(read), ids))
+    return _with_run(scored, read, inputs.name if name is None else name, variant.failures, where)
+
+
+def _named_columns(columns: Mapping[str, str] | None, variant: Variant) -> dict[str, str]:
+    ignored = {IGNORED: variant.columns[IGNORED]} if IGNORED in variant.columns else {}
+    return canonical_keys({**(columns or {}), **ignored})
 
 
 def score_as_run(
@@ -131,7 +133,8 @@ def score_as_run(
     rows = read_predictions(path, columns=reply_columns, where=where)
     no_roles = RecordedRoles((), None, {}, Path(DEFAULT_STORE))
     matched = match_rows(rows, table).without_repeats()
-    scored = score_answers(parse_replies(ReadReplies(replace(benchmark, open=lambda: table), matched, no_roles)))
+    read = steps.ReadReplies(replace(benchmark, open=lambda: table), matched, no_roles)
+    scored = steps.score_answers(steps.parse_replies(read))
     config = run.info.config
     if config.limit is not None:
         ids = {record.id for record in chain(run.records(), run.failures())}
@@ -140,7 +143,7 @@ def score_as_run(
     if EXTRACTOR in config.roles:
         extractor = f"{path.name}: rules alone read it, without the extractor of {run.name}"
         scored = scored._replace(warnings=(*scored.warnings, extractor))
-    return _with_run(scored, path.name, run.info.failures, where, no_roles)
+    return _with_run(scored, read, path.name, run.info.failures, where)
 
 
 def _benchmark_of_run(run: RunFolder, path: Path, moved: Sequence[str], variant: Variant) -> Benchmark:
@@ -177,11 +180,11 @@ def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
 
 
 def _with_run(
-    scored: Scored, name: str, failures: str | None, where: Mapping[str, str] | None, roles: RecordedRoles
+    scored: Scored, read: steps.ReadReplies, name: str, failures: str | None, where: Mapping[str, str] | None
 ) -> Scored:
-    """The numbers with their predictions as a run, for code that works on runs."""
+    """The numbers with the notices of their predictions, and these as a run, for code that works on runs."""
     rows = "".join(f", {column}={value}" for column, value in (where or {}).items())
-    benchmark, data = scored.benchmark, scored.data
+    benchmark, data, roles = scored.benchmark, scored.data, read.roles
     named_roles = dict(zip(judge_roles(len(roles.judges)), roles.judges, strict=True))
     if roles.extractor is not None:
         named_roles[EXTRACTOR] = roles.extractor
@@ -212,7 +215,7 @@ def _with_run(
         source=benchmark.provenance,
         headline=benchmark.headline,
     )
-    return scored._replace(run=run)
+    return scored._replace(run=run, warnings=(*read.notices, *scored.warnings))
 
 
 def score_by_rules(
@@ -223,8 +226,21 @@ def score_by_rules(
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
 ) -> dict[str, Scored]:
-    """`score` under every parsing rule of the benchmark, without judges, by the name of the
-    rule."""
-    by_rule = partial(score, benchmark, predictions, columns=columns, where=where, judges=())
-    default = by_rule(variant=replace(variant, rule=None))
-    return {rule: by_rule(variant=replace(variant, rule=rule)) for rule in default.benchmark.rules}
+    """`score` under every parsing rule of the benchmark, without judges, by the name of the rule.
+    Files are read once where all rules take the same rows and columns."""
+    inputs = scoring_inputs(benchmark, predictions, None, variant, _named_columns(columns, variant))
+    check_column_keys(inputs.columns.single)
+    roles, read_file = RecordedRoles((), None, {}, Path(DEFAULT_STORE)), steps.read_once()
+
+    def read_for(rule: str | None) -> steps.ReadReplies:
+        files = steps.recognise(inputs, replace(variant, rule=rule))
+        return steps.read_replies(files, roles, where, counts_verdicts=False, read_file=read_file)
+
+    def score_read(read: steps.ReadReplies) -> Scored:
+        scored = steps.score_answers(steps.parse_replies(steps.match_like(read, default, matched)))
+        return _with_run(scored, read, inputs.name, variant.failures, where)
+
+    with infrequent_gc():
+        default = read_for(None)
+        matched = steps.keep_samples(steps.match_to_rows(default))
+        return {rule: score_read(read_for(rule)) for rule in default.benchmark.rules}

@@ -36,9 +36,10 @@ class DataTable(Protocol):
 
 @runtime_checkable
 class HasIds(Protocol):
-    """A table that lists the ids of its rows, in order, without reading the rows."""
+    """A table that lists the ids of its rows, in order, without reading the rows: all, or those of
+    `at_least` as many characters."""
 
-    def ids(self) -> Iterator[str]: ...
+    def ids(self, at_least: int = 0) -> Iterator[str]: ...
 
 
 FetchProgress = Callable[[int, int | None], None]

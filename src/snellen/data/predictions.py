@@ -148,8 +148,9 @@ class Predictions:
 
     def names(self) -> list[str]:
         """An id for each row; the second row with the same id has its number appended."""
-        if self.has_unique_ids:
-            return [row.id for row in self.rows]
+        names = [row.id for row in self.rows]
+        if len(set(names)) == len(names):
+            return names
         earlier_ids: set[str] = set()
         names = []
         for row in self.rows:
@@ -226,8 +227,8 @@ class PredictionTable(DerivedTable):
     names: Sequence[str]
     reply_column: str
 
-    def ids(self) -> Iterator[str]:
-        return iter(self.names)
+    def ids(self, at_least: int = 0) -> Iterator[str]:
+        return (name for name in self.names if len(name) >= at_least)
 
 
 def reply_columns(table: DataTable) -> tuple[str, ...]:
@@ -319,8 +320,9 @@ def _prediction(
     reply = cells.get(reply_column, "")
     text = reply.strip()
     failure = None if text and not text.startswith(_FAILURE_STARTS) else _failure_message(cells, text)
+    cell = cells.get(id_columns[0], "") if len(id_columns) == 1 else ""
     return Prediction(
-        _row_id(cells, id_columns, number, name),
+        cell if cell.isalnum() else _row_id(cells, id_columns, number, name),
         reply,
         gold_answers(cells, gold) if gold else (),
         cells,
@@ -476,10 +478,6 @@ def _column_list(columns: Sequence[str]) -> str:
 def _row_id(cells: Mapping[str, str], columns: Sequence[str], number: int, name: str) -> str:
     if not columns:
         return str(number - 1)
-    if len(columns) == 1:
-        cell = cells.get(columns[0], "")
-        if cell.isalnum() or (cell := id_text(cell)):
-            return cell
     values = [id_text(cells.get(column, "")) for column in columns]
     if not all(values):
         raise DataError(f"{name}, row {number}: the id ({'+'.join(columns)}) is empty")

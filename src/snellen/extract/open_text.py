@@ -12,7 +12,7 @@ from __future__ import annotations
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, Empty, ParsedAnswer, Refused, Truncated
 from snellen.extract import phrases
-from snellen.extract.clean import blank_markup, fold, is_only_thinking, thinking_end
+from snellen.extract.clean import blank_markup, fold, is_only_thinking, kept_for_short, thinking_end
 from snellen.extract.marks import heading_end, innermost_mark, last_mark
 
 _FORMULA_OR_COMMAND = re.compile(
@@ -45,6 +45,7 @@ WHOLE_REPLY = "whole reply"
 """The rule that returns the complete reply, for lack of a mark."""
 
 
+@kept_for_short
 def parse_open(reply: str, stop_reason: str = "stop") -> Answer:
     """The answer text of a free reply, or the typed reason why there is none.
 
@@ -70,6 +71,7 @@ def parse_open(reply: str, stop_reason: str = "stop") -> Answer:
     return _parse_last_line(reply, start) or whole or Empty()
 
 
+@kept_for_short
 def parse_final(reply: str, stop_reason: str = "stop") -> Answer:
     """The marked answer, else the complete reply unchanged.
 

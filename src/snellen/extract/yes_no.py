@@ -20,7 +20,7 @@ import msgspec
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, Empty, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract import phrases
-from snellen.extract.clean import blank_markup, fold, is_only_thinking, without_thinking
+from snellen.extract.clean import blank_markup, fold, is_only_thinking, kept_for_short, without_thinking
 from snellen.extract.marks import BOX, AnswerMark, heading_end, innermost_mark
 from snellen.extract.yes_no_words import lone_yes_no, words_pattern
 
@@ -128,6 +128,7 @@ def _parse_opening(text: str, rule: str) -> ParsedAnswer | None:
     return answer
 
 
+@kept_for_short
 def _parse_by_words(reply: str) -> Answer | None:
     folded = without_thinking(fold(reply))
     mark = innermost_mark(folded)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from snellen.core import lazy_re as re
+from snellen.extract.clean import kept_for_short
 
 WORDS: dict[str, tuple[str, str]] = {
     "ar": ("نعم", "لا"),
@@ -73,6 +74,7 @@ def words_pattern(column: int) -> str:
     return "|".join(map(re.escape, sorted(dict.fromkeys(forms), key=len, reverse=True)))
 
 
+@kept_for_short
 def lone_yes_no(text: str) -> str | None:
     """Whether a text is nothing but a word for yes or no: "Yes", "No", or None."""
     if len(text) > _LONGEST:

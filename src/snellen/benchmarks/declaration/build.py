@@ -207,6 +207,23 @@ STAGES: tuple[Callable[[Benchmark, ResolvedVariant], Benchmark], ...] = (_score,
 """What a declaration makes of the plain benchmark, in this order."""
 
 
+def reads_alike(*benchmarks: Benchmark) -> bool:
+    """Whether benchmarks are certain to make the same samples of the same rows, as those of one declaration under
+    two rules mostly do: if a declaration alone decides it, without a control."""
+    facts = []
+    for opened, read in [(one.open, one.samples) for one in benchmarks]:
+        if not (isinstance(opened, partial) and isinstance(read, partial)):
+            return False
+        if (opened.func, read.func) != (_open_table, _read_samples):
+            return False
+        (declaration, options), (_, variant) = read.args, opened.args
+        own = [
+            getattr(declaration, one.name) for one in fields(declaration) if one.name not in ("scoring", "for_variant")
+        ]
+        facts.append((own, options, replace(variant, rule=None), declaration.scoring.kind, declaration.scoring.adjust))
+    return all(fact == facts[0] for fact in facts)
+
+
 def _resolve_options(name: str, variant: Variant, allowed: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The variant's options with defaults filled in. Raises UsageError for an unknown one."""
     for key, value in variant.options.items():

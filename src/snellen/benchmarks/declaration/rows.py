@@ -189,7 +189,7 @@ def may_rotate(rows: Iterable[Row]) -> bool:
     """Whether some row may be a rotation of another, judged by the ids alone."""
     if not isinstance(rows, HasIds):
         return True
-    large = {base for name in rows.ids() if len(name) >= _STRIDE_DIGITS and (base := _base_of_id(name)) is not None}
+    large = {base for name in rows.ids(_STRIDE_DIGITS) if (base := _base_of_id(name)) is not None}
     return bool(large) and not large.isdisjoint(rows.ids())
 
 
@@ -257,7 +257,7 @@ def sample_of(
         options if kind == "choice" else _NOTHING,
         row.media,
         cells.get("hint", ""),
-        _group_labels(roles.groups, tuple([cells[column] for column in roles.groups])),
+        _group_labels(roles.groups, tuple(map(cells.__getitem__, roles.groups))),
         option_images=_NO_IMAGES,
         metadata=_NOTHING,
     )
@@ -369,11 +369,11 @@ def infer_kind(
             return kind
     if options:
         return "choice"
-    if golds and all(gold.strip(" .!").lower() in ("yes", "no") for gold in golds):
+    if golds and {gold.strip(" .!").lower() for gold in golds} <= {"yes", "no"}:
         return "yes_no"
     if column is not None and golds and all(map(lone_yes_no, golds)) and column.is_yes_no:
         return "yes_no"
-    bare = bool(golds) and all(bare_letter(gold) is not None for gold in golds)
+    bare = bool(golds) and None not in map(bare_letter, golds)
     return "choice" if bare else "open"
 
 

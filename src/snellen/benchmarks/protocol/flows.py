@@ -357,7 +357,7 @@ def credit(sample: Sample, planned: PlannedPass | Pass | Sample, answer: Answer,
         return 0.0
     options = planned.options or sample.options
     words = options.get(answer.value, "").split()
-    return float(bool(words) and any(options.get(label, "").split() == words for label in gold))
+    return float(bool(words) and words in [options.get(label, "").split() for label in gold])
 
 
 def _grades(sample: Sample, config: AskConfig) -> OpenScoring | PlaceScoring:

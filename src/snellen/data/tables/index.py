@@ -33,7 +33,7 @@ CREATE TABLE rows (number INTEGER PRIMARY KEY, id TEXT, cells BLOB NOT NULL, med
 """
 _SELECT_ROWS = "SELECT number, cells, media FROM rows ORDER BY number"
 _SELECT_SOME = "SELECT number, cells, media FROM rows WHERE number IN ({}) ORDER BY number"
-_SELECT_IDS = "SELECT id FROM rows ORDER BY number"
+_SELECT_IDS = "SELECT id FROM rows WHERE length(id) >= ? ORDER BY number"
 
 
 class IndexedRow(Struct, frozen=True, gc=False):
@@ -93,10 +93,10 @@ class RowIndex:
             for number, cells, media in connection.execute(query, numbers):
                 yield number, decode(cells), _media_decoder.decode(media) if media != _NO_MEDIA else ()
 
-    def ids(self) -> Iterator[str]:
-        """The id of every row, in order, without decoding the rows."""
+    def ids(self, at_least: int = 0) -> Iterator[str]:
+        """As `HasIds` says, without decoding the rows."""
         with closing(_connect(self.path)) as connection:
-            return iter([name for (name,) in connection.execute(_SELECT_IDS)])
+            return iter([name for (name,) in connection.execute(_SELECT_IDS, (at_least,))])
 
 
 def index_key(paths: Sequence[Path], options: Mapping[str, str]) -> str:

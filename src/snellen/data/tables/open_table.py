@@ -72,9 +72,8 @@ class IndexedTable:
                 media = tuple([self._medium(item, number + 1, files) for item in stored]) if stored else ()
                 yield Row(number, cells, media)
 
-    def ids(self) -> Iterator[str]:
-        """The ids of the rows, in order, without reading the rows."""
-        return self.index.ids()
+    def ids(self, at_least: int = 0) -> Iterator[str]:
+        return self.index.ids(at_least)
 
     def stored_media(self) -> Iterator[tuple[int, tuple[StoredMedium, ...]]]:
         """Row numbers from 0 and where the images are, without opening them."""

@@ -7,8 +7,10 @@ empty lines are skipped.
 
 from __future__ import annotations
 
+import csv
 import hashlib
-import re
+import io
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -26,11 +28,10 @@ from snellen.data.tables.index import IndexedRow, Scan
 CHUNK_SIZE = 4 << 20
 
 _CR = 0x0D
-_MAX_PLAIN_ROW = 1 << 16
-"""Bytes. A shorter row without a quote is kept as one line and split only on access."""
-
-_LONE_CR = re.compile(rb"\r(?!\n)")
-
+_BLOCK = 1 << 16
+"""Bytes of which the rows are split together."""
+_LONG_LINE = 1 << 11
+"""Bytes. Lines that are longer on average hold pictures, whose place in the file is needed."""
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -50,60 +51,31 @@ class Cell(NamedTuple):
         return self.raw.replace(b'""', b'"') + self.trailing if self.quoted else self.raw
 
 
-class UnquotedRow(Struct, frozen=True, gc=False):
-    """A row without quotes, split into cells only on access."""
-
-    raw: bytes
-    offset: int
-    delimiter: bytes
-
-    def __len__(self) -> int:
-        return self.raw.count(self.delimiter) + 1
-
-    def __iter__(self) -> Iterator[Cell]:
-        offset = self.offset
-        for raw in self.raw.split(self.delimiter):
-            yield Cell(raw, offset, False)
-            offset += len(raw) + 1
-
-    def __getitem__(self, index: int) -> Cell:
-        return list(self)[index]
-
-
-Cells = UnquotedRow | list[Cell]
+Cells = list[Cell]
 """The cells of a row."""
 
 
-class PlainLines(Struct, frozen=True, gc=False):
-    """Complete lines without a quote, each at most `_MAX_PLAIN_ROW` bytes long: a row, or empty."""
+class SplitRows(Struct, frozen=True, gc=False):
+    """Complete rows and their texts."""
 
+    texts: list[list[str]]
     raw: bytes
     offset: int
     delimiter: bytes
 
-    def count(self) -> int:
-        """Number of rows."""
-        has_empty = b"\n\n" in self.raw or b"\n\r\n" in self.raw or self.raw[:1] in b"\r\n"
-        return sum(1 for _ in self.rows()) if has_empty else self.raw.count(b"\n")
-
-    def rows(self) -> Iterator[UnquotedRow]:
-        offset = self.offset
-        for line in self.raw.split(b"\n"):
-            if row := line.removesuffix(b"\r"):
-                yield UnquotedRow(row, offset, self.delimiter)
-            offset += len(line) + 1
+    def rows(self) -> Iterator[Cells]:
+        """The rows again, with the places of their cells."""
+        splitter, position = _RowSplitter(self.raw, self.delimiter, True, sys.maxsize), 0
+        while position < len(self.raw):
+            cells, position = splitter.row(position, self.offset)
+            if cells:
+                yield cells
 
     def cells(self, columns: Sequence[str]) -> list[dict[str, str]] | None:
         """The cells of each row by column, without empty ones; None if a row has another number of
-        cells, or a text is not UTF-8. What is done for all lines at once need not be done for each."""
-        try:
-            lines = self.raw.decode().replace("\r\n", "\n").split("\n")
-        except UnicodeDecodeError:
-            return None
-        delimiter, width = self.delimiter.decode(), len(columns)
-        rows = []
-        for line in filter(None, lines):
-            texts = line.split(delimiter)
+        cells. What is done for all rows at once need not be done for each."""
+        rows, width = [], len(columns)
+        for texts in self.texts:
             if len(texts) != width:
                 return None
             cells = dict(zip(columns, texts))  # noqa: B905 - as many, and saying so takes time
@@ -149,8 +121,8 @@ def split_parts(
     delimiter: bytes,
     on_chunk: Callable[[bytes], object] | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Cells | PlainLines]:
-    """Split a stream into rows of cells; behind the first row, lines without quotes come together.
+) -> Iterator[Cells | SplitRows]:
+    """Split a stream into rows of cells; behind the first row, short ones come together.
     Memory holds a chunk and one row.
 
     `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow,
@@ -171,10 +143,9 @@ def split_parts(
         finder = _RowSplitter(window, delimiter, ended, limits.columns)
         try:
             while position < len(window):
-                if number and max_bytes > _MAX_PLAIN_ROW and (end := finder.end_of_lines(position)) > position:
-                    lines = PlainLines(window[position:end], base + position, delimiter)
-                    yield lines
-                    number, position = number + lines.count(), end
+                if number and max_bytes > _BLOCK and (together := finder.split_together(position, base)):
+                    yield together
+                    number, position = number + len(together.texts), position + len(together.raw)
                     continue
                 cells, after = finder.row(position, base)
                 if after - position > max_bytes:
@@ -199,7 +170,7 @@ class _RowSplitter:
     a bounded number of times.
     """
 
-    __slots__ = ("cr", "delimiter", "ended", "lone_cr", "max_cells", "nl", "quote", "tab", "window")
+    __slots__ = ("cr", "delimiter", "ended", "max_cells", "nl", "odd", "tab", "window")
 
     def __init__(self, window: bytes, delimiter: bytes, ended: bool, max_cells: int) -> None:
         """`max_cells`: limit of cells in a row."""
@@ -207,17 +178,32 @@ class _RowSplitter:
         self.window = window
         self.delimiter = delimiter
         self.ended = ended
-        self.tab = self.nl = self.cr = self.quote = self.lone_cr = -1
+        self.tab = self.nl = self.cr = self.odd = -1
 
-    def end_of_lines(self, position: int) -> int:
-        r"""Offset behind the lines from `position` on that are rows as they stand: before the next quote and
-        the next \r that ends a row alone, and together no longer than one of them may be."""
-        if self.quote < position:
-            self.quote = self._find(b'"', position)
-        if self.lone_cr < position:
-            lone = _LONE_CR.search(self.window, self._find(b"\r", position))
-            self.lone_cr = lone.start() if lone else len(self.window)
-        return self.window.rfind(b"\n", position, min(self.quote, self.lone_cr, position + _MAX_PLAIN_ROW)) + 1
+    def split_together(self, position: int, base: int) -> SplitRows | None:
+        """The rows from `position` on as the csv module splits them, where it does so as is done here; after
+        none the rows of these lines are not tried again."""
+        if position < self.odd:
+            return None
+        end = self.window.rfind(b"\n", position, position + _BLOCK) + 1
+        raw = self.window[position:end]
+        texts, lines = list[list[str]](), 0
+        try:
+            text = raw.decode() if len(raw) <= _LONG_LINE * raw.count(b"\n") else ""
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter.decode(), strict=True)
+            for row in reader:
+                if len(row) > self.max_cells:
+                    raise csv.Error
+                texts.append(row)
+                lines = reader.line_num
+        except (csv.Error, UnicodeDecodeError):
+            # The next row ends behind these lines, is very long, or has a text behind a quoted one.
+            raw = b"".join(raw.splitlines(keepends=True)[:lines])
+        texts = list(filter(None, texts))
+        if texts:
+            return SplitRows(texts, raw, base + position, self.delimiter)
+        self.odd = max(position, end)
+        return None
 
     def row(self, position: int, base: int) -> tuple[Cells, int]:
         """The cells of the row at `position`, and the offset of the next row.
@@ -226,12 +212,6 @@ class _RowSplitter:
         _TooWide.
         """
         window = self.window
-        # Fast path for most rows: no quote before the line end, so cells are split on access.
-        line = self._end_of_line(position)
-        if 0 < line - position <= _MAX_PLAIN_ROW and line < len(window):
-            raw = window[position:line]
-            if b'"' not in raw:
-                return UnquotedRow(raw, base + position, self.delimiter), self._next_row(line)
         cells: list[Cell] = []
         while True:
             if window[position : position + 1] == b'"':
@@ -307,7 +287,7 @@ def scan_tsv(
         if file.read(2) in _UTF16:
             raise DataError(f"{name} is UTF-16 text; save it as UTF-8")
     header = next(parts, None)  # by itself, without other lines
-    if header is None or isinstance(header, PlainLines):
+    if header is None or isinstance(header, SplitRows):
         raise DataError(f"{name} is empty: expected a header line and at least one row")
     columns = _read_header(header, column_map, name, limits)
     return Scan(columns, _indexed_rows(columns, parts, column_map, path, name), hashed.hexdigest)
@@ -315,7 +295,7 @@ def scan_tsv(
 
 def _hashed_parts(
     path: Path, delimiter: bytes, hashed: hashlib._Hash, name: str, limits: Limits
-) -> Iterator[Cells | PlainLines]:
+) -> Iterator[Cells | SplitRows]:
     """The parts of a file, which is hashed in another thread meanwhile: hashlib releases the GIL. A
     bad row raises DataError."""
     pending: list[Future[None]] = []
@@ -367,7 +347,7 @@ def _read_header(cells: Cells, column_map: Mapping[str, str], name: str, limits:
 
 
 def _indexed_rows(
-    columns: Sequence[str], parts: Iterator[Cells | PlainLines], column_map: Mapping[str, str], path: Path, name: str
+    columns: Sequence[str], parts: Iterator[Cells | SplitRows], column_map: Mapping[str, str], path: Path, name: str
 ) -> Iterator[IndexedRow]:
     """Index rows from the cells; each must have as many cells as the header. Raises DataError."""
     is_image = [is_image_column(column) for column in columns]
@@ -375,8 +355,8 @@ def _indexed_rows(
     is_plain = not column_map and not needs_finishing(columns)
     count = 0
     for part in parts:
-        rows: Iterable[Cells] = part.rows() if isinstance(part, PlainLines) else (part,)
-        at_once = part.cells(columns) if isinstance(part, PlainLines) and not has_images else None
+        rows: Iterable[Cells] = part.rows() if isinstance(part, SplitRows) else (part,)
+        at_once = part.cells(columns) if isinstance(part, SplitRows) and not has_images else None
         if at_once is not None:
             rows, count = (), count + len(at_once)
             for cells in at_once:

@@ -72,7 +72,8 @@ def score_replies(
         from snellen.engine.offline.judge_recorded import judge_samples
 
         records = judge_samples(benchmark, chain.from_iterable(blocks), replay, judges.models, judges.store)
-    return ScoredReplies(records, _extra_warnings([key for key in replies if key not in row_ids]))
+    extra = [] if replies.keys() <= row_ids else [key for key in replies if key not in row_ids]
+    return ScoredReplies(records, _extra_warnings(extra))
 
 
 def _extra_warnings(extra: Sequence[str]) -> tuple[str, ...]:
