@@ -2,8 +2,8 @@
 
 SQLite itself writes a block of rows; the pages of that block are then repeated, with the keys and page numbers of
 each place, and joined by a tree above them (https://www.sqlite.org/fileformat2.html, Sec. 1.6 and 1.8). So tens of
-millions of replies are written at the speed of the disk. Pages are as full as after a compaction, so that most
-insertions split one.
+millions of replies are written at the speed of the disk. Pages are as full as after a compaction, which
+leaves room for about one reply on each.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 
 from snellen.core.model import Identity
 from snellen.core.output import Generated, Usage
+from snellen.store.compaction import insert_with_room
 from snellen.store.responses import ResponseStore
 
 BLOCK, MODELS, RUNS = 4_096, 40, 2_000
 """Replies of a block, with as many texts; models and runs that gave them."""
 PAGE = 4_096
-BYTES_OF_REPLY = 413
+BYTES_OF_REPLY = 463
 """Bytes of the file for a reply."""
 _PREFIX, _HEAD = 8, 28
 """Bytes of a key that say its place; bytes before those that make the CRC-32 of every key the same."""
@@ -157,7 +158,7 @@ def _pages_of(schema: str, rows: Sequence[tuple[object, ...]]) -> tuple[Bytes, l
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as base:
         base.execute(schema)
         base.execute("BEGIN")
-        base.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        insert_with_room(base, rows)
         base.execute("COMMIT")
         image = np.frombuffer(base.serialize(), np.uint8).reshape(-1, PAGE)
         (root,) = base.execute("SELECT rootpage FROM sqlite_master WHERE name = 'responses'").fetchone()

@@ -23,13 +23,14 @@ from snellen.store.merging import merge_stores
 from snellen.store.responses import BRIEF, STORE_FILE, ResponseStore, StoreBusy, connect
 
 METHOD = (
-    "Stores are made by a generator, with the rows that a run writes, in full pages. Look-ups are of replies drawn at "
-    "random, in processor time, once their pages are in memory; cold ones in wall time, after the system was told to "
-    "drop the file from memory. A start is a command of its own over 50 questions whose replies are all stored, in a "
-    "new folder. Insertions are committed one by one. A pause is the mean of the ten longest insertions, in wall time, "
-    "beside that of the ten longest of as many lines appended to a file, both as a run does them: without waiting for "
-    "another process for more than 20 ms at once. The shard that is merged has 20,000 replies. A long reader is one "
-    "that reads while the insertions go on. Ratios are to the smallest store unless they name another."
+    "Stores are made by a generator, with the rows that a run writes, on pages as a compaction leaves them. Look-ups "
+    "are of replies drawn at random, in processor time, once their pages are in memory; cold ones in wall time, after"
+    " the system was told to drop the file from memory. A start is a command of its own over 50 questions whose "
+    "replies are all stored, in a new folder. Insertions are committed one by one. A pause is the mean of the ten "
+    "longest insertions, in wall time, beside that of the ten longest of as many lines appended to a file, both as a "
+    "run does them: without waiting for another process for more than 20 ms at once. The shard that is merged has "
+    "20,000 replies. A long reader is one that reads while the insertions go on. Ratios are to the smallest store "
+    "unless they name another."
 )
 LOOKUP_BAR, START_BAR, MERGE_BAR = 2.0, 1.25, 3.0
 """Times what it takes at the smallest size."""

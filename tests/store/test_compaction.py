@@ -97,6 +97,17 @@ def test_a_store_shrinks_to_what_it_holds(path: Path, capsys: pytest.CaptureFixt
     assert path.stat().st_size < 0.4 * full
 
 
+def test_replies_after_a_compaction_split_few_pages(path: Path) -> None:
+    """On full pages, four of ten would need a page more, and change five."""
+    with closing(sqlite3.connect(path)) as base:
+        compact(path)
+        (pages,) = base.execute("PRAGMA page_count").fetchone()
+        fill(path, 100, COUNT)
+        (more,) = base.execute("PRAGMA page_count").fetchone()
+    assert len(rows(path)) == COUNT + 100
+    assert more - pages <= 8
+
+
 def test_a_store_of_an_older_version_is_rewritten_once(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite"
     with closing(sqlite3.connect(path)) as base:
@@ -284,6 +295,27 @@ def test_a_merge_that_was_killed_copies_the_rest(path: Path, tmp_path: Path) -> 
     before = len(rows(path))
     assert merge_stores([source], path) == COUNT + 2_500 - before
     assert [row[0] for row in rows(path)] == sorted(key(at) for at in range(COUNT + 2_500))
+
+
+def test_a_run_goes_on_while_stores_are_merged(path: Path, tmp_path: Path) -> None:
+    source = fill(tmp_path / "shard.sqlite", 20_000, COUNT)
+    first, stored, found = COUNT + 20_000, 0, 0
+    merging = threading.Thread(target=merge_stores, args=[[source], path])
+    with ResponseStore(path) as store:
+        number = store.model_key(MODEL)
+        merging.start()
+        while merging.is_alive():
+            try:
+                store.put(key(first + stored), reply(stored), number, wait=BRIEF)
+            except StoreBusy:
+                time.sleep(0.01)
+            else:
+                stored += 1
+            found += store.get(key(stored % COUNT)) is not None
+        merging.join()
+        assert stored > 20
+        assert found > 20
+    assert [row[0] for row in rows(path)] == sorted(key(at) for at in range(first + stored))
 
 
 def test_a_folder_stands_for_the_store_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,21 +10,25 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from snellen.core.errors import StorageError, UsageError
 from snellen.store.checkpoints import checkpoint
 from snellen.store.in_flight import count_live_runs
 from snellen.store.responses import check_is_file, connect
 
+Row = tuple[Any, ...]
+"""A row of the table of replies."""
 _STEP_SECONDS = 0.01
 """Seconds for which a step may hold the store; the number of rows or pages of the next one follows from it."""
 _FEWEST, _MOST = 16, 1_000
 """Rows or pages of a step."""
 _CHECKPOINT_STEPS = 50
+_PAGE_BYTES, _ROW_BYTES, _ROOM_BYTES = 4_080, 70, 420
+"""Bytes of a page for rows, of a row but for its output, and of the room that is left on a page."""
 _INCREMENTAL = 2
 """`PRAGMA auto_vacuum` of a file whose unused pages can be cut off."""
 
@@ -73,12 +77,31 @@ def _fill_pages(connection: sqlite3.Connection) -> None:
         ).fetchall()
         if rows:
             connection.execute("DELETE FROM responses WHERE digest > ? AND digest <= ?", (last, rows[-1][0]))
-            connection.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            insert_with_room(connection, rows)
             last = rows[-1][0]
         connection.execute("COMMIT")
         return bool(rows)
 
     _in_steps(connection, step)
+
+
+def insert_with_room(connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
+    """Insert rows of replies in the order of their keys, so that about each page keeps room for one more: a reply that
+    comes later then changes its page, where it would else split that and the full ones above it, with their
+    neighbours. Raises sqlite3.Error."""
+    placed: list[Row] = []
+    places: list[tuple[bytes]] = []
+    filled = 0
+    for row in rows:
+        placed.append(row)
+        filled += _ROW_BYTES + min(len(row[3]), _ROOM_BYTES)
+        if filled > _PAGE_BYTES - _ROOM_BYTES:
+            # No key is of that length: it stands after this row, and is gone before anyone sees it.
+            places.append((row[0] + b"\0",))
+            placed.append((*places[-1], 0, 0, bytes(_ROOM_BYTES), None, None, None))
+            filled = 0
+    connection.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", placed)
+    connection.executemany("DELETE FROM responses WHERE digest = ?", places)
 
 
 def cut_unused_pages(connection: sqlite3.Connection) -> None:

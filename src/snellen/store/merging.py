@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import repeat
 from pathlib import Path
 
 from snellen.core.errors import StorageError
 from snellen.store.batches import copy_batches, drop_answered_batches
-from snellen.store.responses import connect, readable_file
+from snellen.store.responses import WAIT, connect, readable_file
 
 # Rows are numbered by each store for itself: a model or run is found by what it is.
 _STATEMENTS = (
@@ -27,9 +30,11 @@ _REPLIES = """
     WHERE reply.digest > ? AND reply.digest <= ?
     ORDER BY reply.digest
 """
-_NEXT = "SELECT max(digest) FROM (SELECT digest FROM other.responses WHERE digest > ? ORDER BY digest LIMIT ?)"
+_KEYS = "SELECT digest FROM other.responses WHERE digest > ? ORDER BY digest LIMIT ?"
 _BATCH = 1_000
 """Replies copied at once: runs that use the target wait no longer than that takes."""
+_READERS = 8
+"""Threads that read the pages of a batch before the target is held. Together they wait for the disk once."""
 
 
 def merge_stores(sources: Iterable[Path], target: Path) -> int:
@@ -48,7 +53,7 @@ def merge_stores(sources: Iterable[Path], target: Path) -> int:
                     connection.execute(statement)
                 copy_batches(connection)
                 connection.execute("COMMIT")
-                added += _copy_replies(connection)
+                added += _copy_replies(connection, target)
                 drop_answered_batches(connection)
                 connection.execute("DETACH DATABASE other")
             except sqlite3.Error as error:
@@ -63,10 +68,19 @@ def merge_stores(sources: Iterable[Path], target: Path) -> int:
         connection.close()
 
 
-def _copy_replies(connection: sqlite3.Connection) -> int:
+def _copy_replies(connection: sqlite3.Connection, target: Path) -> int:
     """Copy the replies in the order of their keys; returns how many the target lacked. Raises sqlite3.Error."""
     before, last = connection.total_changes, b""
-    while (end := connection.execute(_NEXT, (last, _BATCH)).fetchone()[0]) is not None:
-        connection.execute(_REPLIES, (last, end))
-        last = end
+    with ThreadPoolExecutor(_READERS) as pool:
+        while keys := [key for (key,) in connection.execute(_KEYS, (last, _BATCH))]:
+            list(pool.map(_read_pages, repeat(target), (keys[at::_READERS] for at in range(_READERS))))
+            connection.execute(_REPLIES, (last, keys[-1]))
+            last = keys[-1]
     return connection.total_changes - before
+
+
+def _read_pages(store: Path, keys: list[bytes]) -> None:
+    """Have the system read the pages on which these keys are or would be. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(store.absolute(), timeout=WAIT)) as reader:
+        marks = ", ".join("?" * len(keys))
+        reader.execute(f"SELECT count(*) FROM responses WHERE digest IN ({marks})", keys).fetchone()
