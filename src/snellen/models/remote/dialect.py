@@ -96,9 +96,9 @@ def to_generated(reply: RawReply, config: RemoteModelConfig, stops: Sequence[str
     text, stop, reasoning = reply.text, reply.stop_reason, reply.reasoning
     if not reasoning and config.setup.split_thoughts and stop != "refusal":
         text, reasoning, stop = split_reasoning(text, stop, config.setup.thought_opened)
-    end = end_before(text, stops)
-    stop = stop if end == text else "stop"
-    return Generated(end.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
+    if stops and (end := end_before(text, stops)) != text:
+        text, stop = end, "stop"
+    return Generated(text.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
 
 
 _MAX_EXACT_INT = 1 << 53

@@ -166,7 +166,8 @@ class HttpClient:
                     if 300 <= response.status < 400:
                         url = urljoin(url, response.headers.get("Location", ""))
                         continue
-                    await self._raise_for_status(response)
+                    if response.status >= 400:
+                        await self._raise_for_status(response)
                     return await read_body(response, self._max_reply_bytes)
             except _network_errors() as error:
                 if isinstance(getattr(error, "os_error", None), PrivateAddress):
@@ -239,10 +240,15 @@ class HttpClient:
                 await session.close()
 
     async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
-        """The complete body of the reply."""
+        """The complete body of the reply. Raises as `_reply` does, whose layers cost too much for each question."""
         headers = await self._endpoint.headers_with_key(method, url, body)
-        async with self._reply(method, url, body, headers) as response:
-            return await read_body(response, self._max_reply_bytes)
+        try:
+            async with self._request(method, url, body, headers) as response:
+                if response.status >= 300:
+                    await self._raise_for_status(response)
+                return await read_body(response, self._max_reply_bytes)
+        except _network_errors() as error:
+            raise self._model_error(error, url) from error
 
     @asynccontextmanager
     async def _reply(
@@ -251,7 +257,8 @@ class HttpClient:
         """The reply to a request. Raises ModelError or ReplyBlocked, also where it breaks while it is read."""
         try:
             async with self._request(method, url, body, headers, transfers=transfers) as response:
-                await self._raise_for_status(response)
+                if response.status >= 300:
+                    await self._raise_for_status(response)
                 yield response
         except _network_errors() as error:
             raise self._model_error(error, url) from error
@@ -290,12 +297,11 @@ class HttpClient:
         )
 
     async def _raise_for_status(self, response: ClientResponse) -> None:
-        """Raises ModelError or ReplyBlocked for a redirect or an error status."""
-        if 300 <= response.status < 400:
+        """Raises ModelError or ReplyBlocked for a redirect or an error status, one from 300 on."""
+        if response.status < 400:
             raise _redirect_error(response)
-        if response.status >= 400:
-            body = await read_prefix(response, _MAX_ERROR_BYTES)
-            raise error_from_status(response.status, response.headers, body)
+        body = await read_prefix(response, _MAX_ERROR_BYTES)
+        raise error_from_status(response.status, response.headers, body)
 
     def _model_error(self, error: Exception, url: str) -> ModelError:
         import aiohttp

@@ -224,6 +224,8 @@ def hide_keys(output: Output) -> Output:
         text, tokens = hide(output.text, MIN_REPLY_LENGTH), output.first_logprobs
         if tokens:
             tokens = {hide(token, MIN_REPLY_LENGTH): value for token, value in tokens.items()}
+        elif text is output.text and thoughts is output.reasoning:
+            return output
         return msgspec.structs.replace(output, text=text, reasoning=thoughts, first_logprobs=tokens)
     if isinstance(output, Drawn):
         return msgspec.structs.replace(output, text=hide(output.text, MIN_REPLY_LENGTH))
