@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -151,14 +151,16 @@ def top_logprobs(steps: object, entries: str, value: str) -> dict[str, float]:
     return logprobs
 
 
-async def receive_reply(
+def receive_reply(
     client: ServerClient, dialect: Dialect, call: Call, media: MediaByDigest, config: RemoteModelConfig
-) -> RawReply:
-    """POST a call and parse its reply, which may come as a stream. Raises ModelError."""
+) -> Awaitable[Reply]:
+    """POST a call and wait for its reply, which may come as a stream. Raises ModelError."""
     body = encode_body(call.body, media)
-    if not config.setup.stream:
-        return dialect.parse_reply(await client.post(call.path, body))
-    return dialect.parse_reply(dialect.join_stream([piece async for piece in client.events(call.path, body)]))
+    return _joined(client, dialect, call.path, body) if config.setup.stream else client.post(call.path, body)
+
+
+async def _joined(client: ServerClient, dialect: Dialect, path: str, body: bytes) -> Reply:
+    return dialect.join_stream([piece async for piece in client.events(path, body)])
 
 
 def require_finish(reply: Reply, finish: object) -> None:

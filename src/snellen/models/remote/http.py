@@ -6,8 +6,8 @@ import asyncio
 import importlib.util
 import io
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Protocol
 from urllib.parse import urljoin, urlsplit
@@ -144,15 +144,13 @@ class HttpClient:
         self.on_reply: Callable[[Mapping[str, Any]], object] = lambda reply: None
         """Called with each reply to a POST; for a stream, with its first chunk."""
 
-    async def post(self, path: str, body: bytes) -> dict[str, Any]:
+    def post(self, path: str, body: bytes) -> Coroutine[Any, Any, dict[str, Any]]:
         """POST a JSON body and decode the JSON object of the reply."""
-        reply = decode_object(await self._read("POST", self._endpoint.url(path), body))
-        self.on_reply(reply)
-        return reply
+        return self._exchange("POST", path, body)
 
-    async def get(self, path: str) -> dict[str, Any]:
+    def get(self, path: str) -> Coroutine[Any, Any, dict[str, Any]]:
         """GET a path and decode the JSON object of the reply."""
-        return decode_object(await self._read("GET", self._endpoint.url(path), None))
+        return self._exchange("GET", path, None)
 
     async def fetch(self, url: str) -> bytes:
         """Download a URL that the server names, e.g. of a drawn image, without sending the key.
@@ -162,7 +160,7 @@ class HttpClient:
         for _ in range(_MAX_REDIRECTS + 1):
             self._image_host_policy.check(url)
             try:
-                async with self._request("GET", url, None, {}, external=True) as response:
+                async with await self._request("GET", url, None, {}, external=True) as response:
                     if 300 <= response.status < 400:
                         url = urljoin(url, response.headers.get("Location", ""))
                         continue
@@ -239,16 +237,27 @@ class HttpClient:
             if session is not None:
                 await session.close()
 
-    async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
-        """The complete body of the reply. Raises as `_reply` does, whose layers cost too much for each question."""
+    async def _exchange(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+        """The JSON object of the reply, read as a whole. Raises as `_reply` does: a context manager, here and
+        within aiohttp, takes some 25 Python calls, too many for each question."""
+        url = self._endpoint.url(path)
         headers = await self._endpoint.headers_with_key(method, url, body)
         try:
-            async with self._request(method, url, body, headers) as response:
+            # Its connection is free again once it was read to its end.
+            response = await self._request(method, url, body, headers)
+            try:
                 if response.status >= 300:
                     await self._raise_for_status(response)
-                return await read_body(response, self._max_reply_bytes)
+                data = await read_body(response, self._max_reply_bytes)
+            except BaseException:
+                response.close()
+                raise
         except _network_errors() as error:
             raise self._model_error(error, url) from error
+        reply = decode_object(data)
+        if body is not None:
+            self.on_reply(reply)
+        return reply
 
     @asynccontextmanager
     async def _reply(
@@ -256,7 +265,7 @@ class HttpClient:
     ) -> AsyncIterator[ClientResponse]:
         """The reply to a request. Raises ModelError or ReplyBlocked, also where it breaks while it is read."""
         try:
-            async with self._request(method, url, body, headers, transfers=transfers) as response:
+            async with await self._request(method, url, body, headers, transfers=transfers) as response:
                 if response.status >= 300:
                     await self._raise_for_status(response)
                 yield response
@@ -272,7 +281,7 @@ class HttpClient:
         *,
         external: bool = False,
         transfers: bool = False,
-    ) -> AbstractAsyncContextManager[ClientResponse]:
+    ) -> Awaitable[ClientResponse]:
         """Send a request. `transfers`: it has no time limit as long as bytes are moving."""
         session = self._loop_session()
         target: str | URL = url

@@ -180,7 +180,7 @@ class ServerModel(RemoteModel):
             return await draw(self.client, self._dialect, request, media, self.config)
         call = self._dialect.build_call(request, media, self.config)
         try:
-            reply = await receive_reply(self.client, self._dialect, call, media, self.config)
+            reply = self._dialect.parse_reply(await receive_reply(self.client, self._dialect, call, media, self.config))
         except ModelError as error:
             raise with_schema_advice(error, request.settings.response_schema) from error
         stops = () if self.config.profile.stop else request.settings.stop
