@@ -34,8 +34,7 @@ class Secret:
 
     __slots__ = ("__weakref__", "_folded", "_form", "_value")
     shortest_form: ClassVar[int] = sys.maxsize
-    """Characters of the shortest form that a secret of `MIN_LENGTH` or more may have in a folded text: shorter texts
-    hold none."""
+    """Characters of the shortest form of a secret that is searched for: shorter texts hold none."""
 
     def __init__(self, value: str) -> None:
         self._value = value
@@ -91,7 +90,7 @@ def hide(text: str, min_length: int = MIN_LENGTH) -> str:
     and in base64 at any offset. Call it before a text is truncated: a part of a secret is not
     recognised.
     """
-    # In lower case a text may be longer, but never more than twice as long.
+    # A text in lower case is at most twice as long.
     if 2 * len(text) < Secret.shortest_form or not _LIVE_SECRETS:
         return text
     folded = _fold(text)

@@ -149,11 +149,6 @@ _MAX_LOG_PAGES = 40_000
 """Pages of the log (160 MB) at which a commit copies it back itself, if the thread does not come to it."""
 _KEPT_LOG_BYTES = 64_000_000
 """What the log is cut to once it was copied back: a long reader makes it grow."""
-_INSERT, _REPLACE = (
-    f"INSERT OR {other} INTO responses (digest, model, packed, output, checksum, stored_at, run) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
-    for other in ("IGNORE", "REPLACE")
-)
 _LOOKED_AT = 50_000
 """Replies that are looked at where a few of a model are wanted. Keys are hashes, so the first are a random sample."""
 _encode = msgspec.json.Encoder().encode
@@ -371,7 +366,7 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
         if packed:
             data = zlib.compress(data, 1)
         # If two processes send the same request at once, the first reply counts.
-        statement = _REPLACE if digest in self.unreadable else _INSERT
+        other = "REPLACE" if digest in self.unreadable else "IGNORE"
         if self._list is not None:
             try:
                 if os.write(self._list, digest) < DIGEST_BYTES:
@@ -382,7 +377,12 @@ class ResponseStore(AbstractContextManager["ResponseStore"]):
                     f"cannot write to {ASKED_FILE} of the run: {error.strerror or error}; "
                     "what was stored before is safe, the same command continues from there"
                 ) from error
-        self._write(statement, (digest, model_key, packed, data, checksum(digest, data), time.time(), self._run), wait)
+        self._write(
+            f"INSERT OR {other} INTO responses (digest, model, packed, output, checksum, "
+            "stored_at, run) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (digest, model_key, packed, data, checksum(digest, data), time.time(), self._run),
+            wait,
+        )
         self._commits += 1
         if self._commits == _CHECKPOINT_COMMITS and self.path is not None:
             self._commits = 0

@@ -231,9 +231,7 @@ class RequestBroker:
         if limits.budget is not None and limits.budget.reason:
             self.abort_signal.abort(limits.budget.reason)
         self._models = tuple(models.values())
-        self._in_flight: dict[bytes, asyncio.Future[Output] | None] = {}
-        """Digests of requests that were sent, each with what other flows that ask the same wait for; None while
-        there are none."""
+        self._in_flight: dict[bytes, asyncio.Future[Output]] = {}
         self._media_errors: dict[str, str | None] = {}
         self._max_pixels = max_image_pixels()
         self._unreadable_before = len(store.unreadable)
@@ -259,10 +257,7 @@ class RequestBroker:
         output = self._store.get(digest)
         if output is not None:
             self.on_reused(digest)
-        elif digest in self._in_flight:
-            shared = self._in_flight[digest]
-            if shared is None:
-                shared = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+        elif (shared := self._in_flight.get(digest)) is not None:
             # Shielded: if this flow is cancelled, the flow that sent the request goes on.
             output = await asyncio.shield(shared)
         if output is not None:
@@ -288,11 +283,12 @@ class RequestBroker:
     async def _ask_model(self, digest: bytes, request: Request, client: ModelClient) -> Output:
         """Send a request that neither the store nor a request in flight answers.
 
-        Other flows that ask the same meanwhile wait for a future in `_in_flight`. A Failure is
+        Other flows that ask the same meanwhile wait for the future in `_in_flight`. A Failure is
         not stored, so that the next start asks again. Raises StorageError if the output cannot be
         stored.
         """
-        self._in_flight[digest] = None
+        future = asyncio.get_running_loop().create_future()
+        self._in_flight[digest] = future
         reserved, reservations = None, client.reservations
         others = self.concurrent_runs
         try:
@@ -324,32 +320,29 @@ class RequestBroker:
             if self.on_sent is not None:
                 self.on_sent(request, output)
             self.on_spent(output)
-            if (shared := self._in_flight[digest]) is not None:
-                shared.set_result(output)
+            future.set_result(output)
             return output
         except Exception as error:
             if isinstance(error, StorageError):
                 # Abort before this request's place in the window passes to the next one, whose
                 # reply could not be stored either.
                 self.abort_signal.abort("replies cannot be stored any more", 0.0)
-            if (shared := self._in_flight[digest]) is not None:
-                shared.set_exception(error)
-                # Mark the exception as retrieved: maybe the flows that shared this request have ended.
-                shared.exception()
+            future.set_exception(error)
+            # Mark the exception as retrieved: maybe no other flow shares this request.
+            future.exception()
             raise
         finally:
             if reservations is not None and reserved is not None:
                 reservations.release(reserved)
-            shared = self._in_flight.pop(digest)
+            del self._in_flight[digest]
             if others is not None and others.is_active:
                 others.release(digest)
-            if shared is not None and not shared.done():
-                shared.cancel()
+            if not future.done():
+                future.cancel()
 
     def _reuse(self, digest: bytes, output: Output, client: ModelClient) -> Output:
         """Count a reply that another process has stored meanwhile."""
-        if (shared := self._in_flight[digest]) is not None:
-            shared.set_result(output)
+        self._in_flight[digest].set_result(output)
         self.on_reused(digest)
         client.usage.add_reused(output)
         return output
@@ -374,8 +367,8 @@ class RequestBroker:
         Results are cached by digest.
         """
         sources: dict[str, Source] = {}
-        messages = request.messages
-        messages = messages.build() if isinstance(messages, LazyTuple) else tuple(messages)
+        lazy = request.messages
+        messages = lazy.build() if isinstance(lazy, LazyTuple) else tuple(lazy)
         for message in messages:
             for part in message.media():
                 if part.digest not in self._media_errors:

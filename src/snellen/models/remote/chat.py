@@ -66,9 +66,7 @@ class Chat:
             body["modalities"] = ["image", "text"]
         if config.setup.effort:
             _set_effort(body, config)
-        if config.setup.stream:
-            body |= stream_fields(config)
-        return Call(PATH, with_extra(body, config))
+        return Call(PATH, with_extra(body | stream_fields(config), config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
         """Text, reasoning and images of the first choice. Raises ModelError and ReplyBlocked."""
@@ -78,8 +76,7 @@ class Chat:
             raise unreadable_field("message", message)
         message = dict_or_empty(message)
         finish = choice.get("finish_reason") or "stop"
-        if finish != "stop":
-            finish = quote(finish).lower()
+        finish = finish if finish == "stop" else quote(finish).lower()
         if finish in _ERROR_FINISHES:
             raise error_in_body({"error": choice.get("error") or finish}) or ModelError(finish, "server")
         content = message.get("content")
@@ -88,8 +85,7 @@ class Chat:
             if message.get(name):
                 thoughts = message[name]
                 break
-        if message.get("images"):
-            images += _image_urls(message["images"])
+        images += _image_urls(message["images"]) if message.get("images") else []
         stop = _STOPS.get(finish, "stop")
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal and not text:

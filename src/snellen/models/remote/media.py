@@ -116,12 +116,12 @@ class MediaCache:
 
     async def encode(self, parts: Iterable[Media], sources: Mapping[str, Source]) -> dict[str, EncodedMedia]:
         """Encode media, by digest. Raises MediaError if one cannot be read or decoded."""
-        encoded: dict[str, EncodedMedia] = {}
-        for part in parts:
-            encoded[part.digest] = self._cached.get(part.digest) or await self._encode_part(part, sources)
-        return encoded
+        return {part.digest: await self._encode_part(part, sources) for part in parts}
 
     async def _encode_part(self, part: Media, sources: Mapping[str, Source]) -> EncodedMedia:
+        cached = self._cached.get(part.digest)
+        if cached is not None:
+            return cached
         source = sources.get(part.digest)
         if source is None:
             raise MediaError(f"the bytes of {part.kind} {part.digest[:12]} did not come along")

@@ -49,12 +49,10 @@ class SelfReport:
 
     def note(self, reply: Mapping[str, Any]) -> None:
         """Count the names in a reply, or in the first chunk of a stream."""
-        name = reply.get("model") or reply.get("modelVersion")
-        if not name and isinstance(inner := reply.get("message"), dict):
-            name = inner.get("model")
-        _count(self._models, name)
-        if fingerprint := reply.get("system_fingerprint"):
-            _count(self._fingerprints, fingerprint)
+        inner = reply.get("message")
+        first = inner.get("model") if isinstance(inner, dict) else None
+        _count(self._models, reply.get("model") or reply.get("modelVersion") or first)
+        _count(self._fingerprints, reply.get("system_fingerprint"))
 
     def named_models(self) -> set[str]:
         """Names of models in the replies so far."""
