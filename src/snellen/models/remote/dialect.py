@@ -156,10 +156,10 @@ def receive_reply(
 ) -> Awaitable[Reply]:
     """POST a call and wait for its reply, which may come as a stream. Raises ModelError."""
     body = encode_body(call.body, media)
-    return _joined(client, dialect, call.path, body) if config.setup.stream else client.post(call.path, body)
+    return _receive_stream(client, dialect, call.path, body) if config.setup.stream else client.post(call.path, body)
 
 
-async def _joined(client: ServerClient, dialect: Dialect, path: str, body: bytes) -> Reply:
+async def _receive_stream(client: ServerClient, dialect: Dialect, path: str, body: bytes) -> Reply:
     return dialect.join_stream([piece async for piece in client.events(path, body)])
 
 
