@@ -192,10 +192,10 @@ def _jpeg() -> bytes:
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def server(delay_ms: float = DELAY_MS) -> Iterator[str]:
     """The stand-in, in a process of its own on the other core."""
     core = max(_all_cores()) if len(_all_cores()) > 1 else -1
-    command = [sys.executable, "-m", "benchmarks.perf.answering_server", str(core), str(DELAY_MS)]
+    command = [sys.executable, "-m", "benchmarks.perf.answering_server", str(core), str(delay_ms)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())

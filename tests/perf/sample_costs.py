@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.perf.counting import Counts, count_modules
+from benchmarks.perf.remote import server, write_pictures
 from benchmarks.perf.samples_file import MODEL, write_samples
 
 SIZES = (60, 260)
@@ -43,7 +44,6 @@ def commands(folder: Path, count: int) -> dict[str, list[str]]:
 
 
 def count_costs(folder: Path) -> dict[str, dict[str, float]]:
-    from snellen.cli.main import main
     from snellen.engine.loop import driving, run
 
     # What is done by the clock is not counted.
@@ -53,18 +53,38 @@ def count_costs(folder: Path) -> dict[str, dict[str, float]]:
     for count in (WARM_UP, *SIZES):
         write_samples(folder, count)
         for name, command in commands(folder, count).items():
-            with contextlib.redirect_stdout(io.StringIO()), Counts() as counts:
-                code = main(command)
-            if code:
-                raise SystemExit(f"{command} ended with {code}")
-            counted.setdefault(name, []).append(counts)
+            counted.setdefault(name, []).append(_count(command))
+    with server(delay_ms=2.0) as url:
+        for count in (WARM_UP, *SIZES):
+            data = folder / f"pictures{count}.tsv"
+            write_pictures(data, count)
+            command = [
+                "run",
+                "-m",
+                f"{url}#perf:concurrency=8",
+                "-b",
+                str(data),
+                "-q",
+                "--no-html",
+                "--out",
+                str(folder / f"sent{count}"),
+            ]
+            counted.setdefault("run behind a server", []).append(_count(command))
     for runs in RUNS:
         copied = str(copy_runs(folder / f"out{SIZES[1]}", folder / f"runs{runs}", runs))
-        with contextlib.redirect_stdout(io.StringIO()), Counts() as counts:
-            main(["leaderboard", copied])
-        counted.setdefault("leaderboard", []).append(counts)
+        counted.setdefault("leaderboard", []).append(_count(["leaderboard", copied]))
     further = dict.fromkeys(counted, SIZES[1] - SIZES[0]) | {"leaderboard": RUNS[2] - RUNS[1]}
     return {name: _difference(*counts[1:], further[name]) for name, counts in counted.items()}
+
+
+def _count(command: list[str]) -> Counts:
+    from snellen.cli.main import main
+
+    with contextlib.redirect_stdout(io.StringIO()), Counts() as counts:
+        code = main(command)
+    if code:
+        raise SystemExit(f"{command} ended with {code}")
+    return counts
 
 
 def copy_runs(runs: Path, folder: Path, count: int) -> Path:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from weakref import WeakSet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import NoReturn
+    from typing import ClassVar, NoReturn
 
 MASK = "***"
 MIN_LENGTH = 8
@@ -32,10 +33,14 @@ class Secret:
     """
 
     __slots__ = ("__weakref__", "_folded", "_form", "_value")
+    shortest_form: ClassVar[int] = sys.maxsize
+    """Characters of the shortest form of a secret that is searched for: shorter texts hold none."""
 
     def __init__(self, value: str) -> None:
         self._value = value
         self._folded = tuple({_fold(form) for form in (value, *_encodings(value))})
+        if len(value) >= MIN_LENGTH:
+            Secret.shortest_form = min(Secret.shortest_form, *map(len, self._folded))
         self._form: re.Pattern[str] | None = None
         _LIVE_SECRETS.add(self)
 
@@ -85,7 +90,8 @@ def hide(text: str, min_length: int = MIN_LENGTH) -> str:
     and in base64 at any offset. Call it before a text is truncated: a part of a secret is not
     recognised.
     """
-    if not _LIVE_SECRETS:
+    # A text in lower case is at most twice as long.
+    if 2 * len(text) < Secret.shortest_form or not _LIVE_SECRETS:
         return text
     folded = _fold(text)
     for secret in list(_LIVE_SECRETS):

@@ -124,7 +124,7 @@ class ConcurrencyWindow:
     async def acquire(self, is_retry: bool = False) -> WindowPlace:
         """Waits for a place in the window and takes it. Those who were sent before (`is_retry`) go
         first. The place is for `on_answer` and `on_failure`."""
-        if self._is_open() and not self._waiters:
+        if not self._waiters and self._is_open():
             self.in_flight += 1
         else:
             future = asyncio.get_running_loop().create_future()

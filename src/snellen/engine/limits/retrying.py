@@ -94,9 +94,11 @@ class RetryingClient:
                     return failure
                 sent += 1
                 self._usage.sent += 1
-                self._start_timer()
+                if not self._has_contact:
+                    self._start_timer()
                 output = await answer(request)
-                self._note_contact()
+                if not self._has_contact:
+                    self._note_contact()
                 window.on_answer(place)
                 return output
             except ModelError as error:
@@ -131,7 +133,7 @@ class RetryingClient:
 
     def _start_timer(self) -> None:
         """Start waiting for the server's first response, unless that was done already."""
-        if not self._has_contact and self._timer is None:
+        if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._first_timeout, self._give_up)
 

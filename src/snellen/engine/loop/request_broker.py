@@ -19,7 +19,7 @@ from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.model import BatchedModel, BatchModel, Model, PreparingModel, RemoteModel, SingleModel, abilities
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Price, Ranked
 from snellen.core.request import MAIN as MAIN
-from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
+from snellen.core.request import Compare, Draw, Generate, LazyTuple, Media, Rank, Request, request_digest
 from snellen.data.media.sources import StoredCell
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
 from snellen.engine.limits.pacing import INITIAL_WINDOW, ConcurrencyWindow
@@ -367,7 +367,8 @@ class RequestBroker:
         Results are cached by digest.
         """
         sources: dict[str, Source] = {}
-        messages = tuple(request.messages)
+        lazy = request.messages
+        messages = lazy.build() if isinstance(lazy, LazyTuple) else tuple(lazy)
         for message in messages:
             for part in message.media():
                 if part.digest not in self._media_errors:

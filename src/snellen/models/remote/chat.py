@@ -75,15 +75,17 @@ class Chat:
         if not isinstance(message, dict | None):
             raise unreadable_field("message", message)
         message = dict_or_empty(message)
-        finish = quote(choice.get("finish_reason") or "stop").lower()
+        finish = choice.get("finish_reason") or "stop"
+        finish = finish if finish == "stop" else quote(finish).lower()
         if finish in _ERROR_FINISHES:
             raise error_in_body({"error": choice.get("error") or finish}) or ModelError(finish, "server")
-        text, thoughts, images = _content(message.get("content"))
+        content = message.get("content")
+        text, thoughts, images = (content, None, []) if isinstance(content, str) else _content(content)
         for name in _REASONING_FIELDS:
             if message.get(name):
                 thoughts = message[name]
                 break
-        images += _image_urls(message.get("images"))
+        images += _image_urls(message["images"]) if message.get("images") else []
         stop = _STOPS.get(finish, "stop")
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal and not text:
@@ -92,7 +94,8 @@ class Chat:
             end = choice.get("finish_reason") or message.get("content") is not None
             require_finish({**reply, "error": reply.get("error") or choice.get("error")}, end)
         reasoning = thoughts if isinstance(thoughts, str) else None
-        first = _first_logprobs(dict_or_empty(choice.get("logprobs")))
+        logprobs = choice.get("logprobs")
+        first = _first_logprobs(logprobs) if isinstance(logprobs, dict) else {}
         return RawReply(text, stop, reasoning, tuple(images), first, usage_of(reply.get("usage")))
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
@@ -129,9 +132,9 @@ def _deep_merge(base: Body, override: Reply) -> Body:
 def _parts(message: Message, media: MediaByDigest, max_frames: int) -> str | list[Body]:
     """The parts of a message; images that follow each other are one video of up to `max_frames`
     frames if this is not 0. Raises MediaError for more."""
-    if not message.media():
-        return message.text()
     merged = merge_texts(message.parts)
+    if not merged or (len(merged) == 1 and isinstance(merged[0], Text)):
+        return message.text()
     if not max_frames:
         return [_part(part, media) for part in merged]
     parts: list[Body] = []
@@ -169,15 +172,15 @@ def generation_fields(settings: Generation, config: RemoteModelConfig) -> Body:
             body["top_p"] = settings.top_p
         if profile.top_k and settings.top_k:
             body["top_k"] = settings.top_k
-        for name in ("repetition_penalty", "presence_penalty"):
-            value = getattr(settings, name)
-            if getattr(profile, name) and value != getattr(GREEDY, name):
-                body[name] = value
+        if profile.repetition_penalty and settings.repetition_penalty != GREEDY.repetition_penalty:
+            body["repetition_penalty"] = settings.repetition_penalty
+        if profile.presence_penalty and settings.presence_penalty != GREEDY.presence_penalty:
+            body["presence_penalty"] = settings.presence_penalty
     if profile.seed and settings.seed is not None:
         body[profile.seed_field] = settings.seed
     if profile.stop and settings.stop:
         body["stop"] = list(settings.stop)
-    schema = schema_to_send(settings, config)
+    schema = schema_to_send(settings, config) if settings.response_schema else None
     if schema is not None:
         # Not `strict`, which takes a part of JSON Schema alone and refuses the rest.
         full = {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "schema": schema}}
@@ -263,16 +266,17 @@ def usage_of(usage: object) -> Usage | None:
         return None
     prompt = token_count(usage.get("prompt_tokens"))
     completion = token_count(usage.get("completion_tokens"))
-    details = dict_or_empty(usage.get("completion_tokens_details"))
-    reasoning = token_count(details.get("reasoning_tokens") or usage.get("reasoning_tokens"))
+    details, prompt_details = usage.get("completion_tokens_details"), usage.get("prompt_tokens_details")
+    reasoning = (isinstance(details, dict) and details.get("reasoning_tokens")) or usage.get("reasoning_tokens")
+    reasoning = token_count(reasoning) if reasoning else 0
     cached = (
-        dict_or_empty(usage.get("prompt_tokens_details")).get("cached_tokens")
+        (isinstance(prompt_details, dict) and prompt_details.get("cached_tokens"))
         or usage.get("prompt_cache_hit_tokens")
         or usage.get("cached_tokens")
     )
     if reasoning and token_count(usage.get("total_tokens")) == prompt + completion + reasoning:
         completion += reasoning
-    return Usage(prompt, completion, reasoning, token_count(cached))
+    return Usage(prompt, completion, reasoning, token_count(cached) if cached else 0)
 
 
 def join_chunks(chunks: Iterable[Reply]) -> Reply:

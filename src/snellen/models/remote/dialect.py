@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -96,9 +96,9 @@ def to_generated(reply: RawReply, config: RemoteModelConfig, stops: Sequence[str
     text, stop, reasoning = reply.text, reply.stop_reason, reply.reasoning
     if not reasoning and config.setup.split_thoughts and stop != "refusal":
         text, reasoning, stop = split_reasoning(text, stop, config.setup.thought_opened)
-    end = end_before(text, stops)
-    stop = stop if end == text else "stop"
-    return Generated(end.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
+    if stops and (end := end_before(text, stops)) != text:
+        text, stop = end, "stop"
+    return Generated(text.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
 
 
 _MAX_EXACT_INT = 1 << 53
@@ -151,14 +151,16 @@ def top_logprobs(steps: object, entries: str, value: str) -> dict[str, float]:
     return logprobs
 
 
-async def receive_reply(
+def receive_reply(
     client: ServerClient, dialect: Dialect, call: Call, media: MediaByDigest, config: RemoteModelConfig
-) -> RawReply:
-    """POST a call and parse its reply, which may come as a stream. Raises ModelError."""
+) -> Awaitable[Reply]:
+    """POST a call and wait for its reply, which may come as a stream. Raises ModelError."""
     body = encode_body(call.body, media)
-    if not config.setup.stream:
-        return dialect.parse_reply(await client.post(call.path, body))
-    return dialect.parse_reply(dialect.join_stream([piece async for piece in client.events(call.path, body)]))
+    return _receive_stream(client, dialect, call.path, body) if config.setup.stream else client.post(call.path, body)
+
+
+async def _receive_stream(client: ServerClient, dialect: Dialect, path: str, body: bytes) -> Reply:
+    return dialect.join_stream([piece async for piece in client.events(path, body)])
 
 
 def require_finish(reply: Reply, finish: object) -> None:

@@ -68,7 +68,7 @@ async def draw_by_chat(
     if unsupported:
         return Failure("unsupported", unsupported)
     call = dialect.build_call(request, media, config)
-    raw = await receive_reply(client, dialect, call, media, config)
+    raw = dialect.parse_reply(await receive_reply(client, dialect, call, media, config))
     generated = to_generated(raw, config)
     if not raw.images:
         if generated.stop_reason == "refusal":

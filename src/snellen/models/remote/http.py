@@ -6,8 +6,8 @@ import asyncio
 import importlib.util
 import io
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Protocol
 from urllib.parse import urljoin, urlsplit
@@ -144,15 +144,13 @@ class HttpClient:
         self.on_reply: Callable[[Mapping[str, Any]], object] = lambda reply: None
         """Called with each reply to a POST; for a stream, with its first chunk."""
 
-    async def post(self, path: str, body: bytes) -> dict[str, Any]:
+    def post(self, path: str, body: bytes) -> Coroutine[Any, Any, dict[str, Any]]:
         """POST a JSON body and decode the JSON object of the reply."""
-        reply = decode_object(await self._read("POST", self._endpoint.url(path), body))
-        self.on_reply(reply)
-        return reply
+        return self._exchange("POST", path, body)
 
-    async def get(self, path: str) -> dict[str, Any]:
+    def get(self, path: str) -> Coroutine[Any, Any, dict[str, Any]]:
         """GET a path and decode the JSON object of the reply."""
-        return decode_object(await self._read("GET", self._endpoint.url(path), None))
+        return self._exchange("GET", path, None)
 
     async def fetch(self, url: str) -> bytes:
         """Download a URL that the server names, e.g. of a drawn image, without sending the key.
@@ -162,11 +160,12 @@ class HttpClient:
         for _ in range(_MAX_REDIRECTS + 1):
             self._image_host_policy.check(url)
             try:
-                async with self._request("GET", url, None, {}, external=True) as response:
+                async with await self._request("GET", url, None, {}, external=True) as response:
                     if 300 <= response.status < 400:
                         url = urljoin(url, response.headers.get("Location", ""))
                         continue
-                    await self._raise_for_status(response)
+                    if response.status >= 400:
+                        await self._raise_for_status(response)
                     return await read_body(response, self._max_reply_bytes)
             except _network_errors() as error:
                 if isinstance(getattr(error, "os_error", None), PrivateAddress):
@@ -238,11 +237,27 @@ class HttpClient:
             if session is not None:
                 await session.close()
 
-    async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
-        """The complete body of the reply."""
+    async def _exchange(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+        """The JSON object of the reply, read as a whole. Raises as `_reply` does: a context manager, here and
+        within aiohttp, takes some 25 Python calls, too many for each question."""
+        url = self._endpoint.url(path)
         headers = await self._endpoint.headers_with_key(method, url, body)
-        async with self._reply(method, url, body, headers) as response:
-            return await read_body(response, self._max_reply_bytes)
+        try:
+            # Its connection is free again once it was read to its end.
+            response = await self._request(method, url, body, headers)
+            try:
+                if response.status >= 300:
+                    await self._raise_for_status(response)
+                data = await read_body(response, self._max_reply_bytes)
+            except BaseException:
+                response.close()
+                raise
+        except _network_errors() as error:
+            raise self._model_error(error, url) from error
+        reply = decode_object(data)
+        if body is not None:
+            self.on_reply(reply)
+        return reply
 
     @asynccontextmanager
     async def _reply(
@@ -250,8 +265,9 @@ class HttpClient:
     ) -> AsyncIterator[ClientResponse]:
         """The reply to a request. Raises ModelError or ReplyBlocked, also where it breaks while it is read."""
         try:
-            async with self._request(method, url, body, headers, transfers=transfers) as response:
-                await self._raise_for_status(response)
+            async with await self._request(method, url, body, headers, transfers=transfers) as response:
+                if response.status >= 300:
+                    await self._raise_for_status(response)
                 yield response
         except _network_errors() as error:
             raise self._model_error(error, url) from error
@@ -265,7 +281,7 @@ class HttpClient:
         *,
         external: bool = False,
         transfers: bool = False,
-    ) -> AbstractAsyncContextManager[ClientResponse]:
+    ) -> Awaitable[ClientResponse]:
         """Send a request. `transfers`: it has no time limit as long as bytes are moving."""
         session = self._loop_session()
         target: str | URL = url
@@ -290,12 +306,11 @@ class HttpClient:
         )
 
     async def _raise_for_status(self, response: ClientResponse) -> None:
-        """Raises ModelError or ReplyBlocked for a redirect or an error status."""
-        if 300 <= response.status < 400:
+        """Raises ModelError or ReplyBlocked for a redirect or an error status, one from 300 on."""
+        if response.status < 400:
             raise _redirect_error(response)
-        if response.status >= 400:
-            body = await read_prefix(response, _MAX_ERROR_BYTES)
-            raise error_from_status(response.status, response.headers, body)
+        body = await read_prefix(response, _MAX_ERROR_BYTES)
+        raise error_from_status(response.status, response.headers, body)
 
     def _model_error(self, error: Exception, url: str) -> ModelError:
         import aiohttp

@@ -180,7 +180,7 @@ class ServerModel(RemoteModel):
             return await draw(self.client, self._dialect, request, media, self.config)
         call = self._dialect.build_call(request, media, self.config)
         try:
-            reply = await receive_reply(self.client, self._dialect, call, media, self.config)
+            reply = self._dialect.parse_reply(await receive_reply(self.client, self._dialect, call, media, self.config))
         except ModelError as error:
             raise with_schema_advice(error, request.settings.response_schema) from error
         stops = () if self.config.profile.stop else request.settings.stop
@@ -224,6 +224,8 @@ def hide_keys(output: Output) -> Output:
         text, tokens = hide(output.text, MIN_REPLY_LENGTH), output.first_logprobs
         if tokens:
             tokens = {hide(token, MIN_REPLY_LENGTH): value for token, value in tokens.items()}
+        elif text is output.text and thoughts is output.reasoning:
+            return output
         return msgspec.structs.replace(output, text=text, reasoning=thoughts, first_logprobs=tokens)
     if isinstance(output, Drawn):
         return msgspec.structs.replace(output, text=hide(output.text, MIN_REPLY_LENGTH))
