@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +24,7 @@ from snellen.core.errors import MediaError, MissingExtra, UsageError, error_line
 from snellen.core.media import Source
 from snellen.core.model import ModelDefaults, RestrictedSampler, abilities
 from snellen.core.output import Failure, Output
+from snellen.core.recent import RecentValues
 from snellen.core.request import Request, Sampling
 from snellen.core.watchdog import start_watchdog
 from snellen.engine.ray.placement import Placement, RayCluster, wait_for_placement
@@ -254,7 +254,7 @@ class RayActor:
         self._note = note
         self._ray = ray
         self._actor = actor
-        self._objects: OrderedDict[str, Any] = OrderedDict()
+        self._objects: RecentValues[Any] = RecentValues(_MAX_IMAGES, lambda _: 1)
 
     async def answer(self, requests: Sequence[Request]) -> list[Output]:
         """Outputs in the order of the requests. Raises ReplicaLost and UsageError."""
@@ -279,7 +279,6 @@ class RayActor:
             message = f"the replica failed: {first_line(error.cause)}"
             results = [Failure("request", message)] * len(stripped)
         outputs = iter(results)
-        self._evict_images()
         return [failures[index] if index in failures else next(outputs) for index in range(len(requests))]
 
     def _upload_images(self, requests: Sequence[Request]) -> tuple[list[Request], dict[int, Failure], dict[str, Any]]:
@@ -298,17 +297,10 @@ class RayActor:
         return readable, failures, images
 
     def _image(self, digest: str, source: Source) -> Any:
-        if digest not in self._objects:
-            data = source.read()
-            if len(data) <= _INLINE_BYTES:
-                return data
-            self._objects[digest] = self._ray.put(data)
-        self._objects.move_to_end(digest)
-        return self._objects[digest]
-
-    def _evict_images(self) -> None:
-        while len(self._objects) > _MAX_IMAGES:
-            self._objects.popitem(last=False)
+        if digest in self._objects:
+            return self._objects.get(digest)
+        data = source.read()
+        return data if len(data) <= _INLINE_BYTES else self._objects.put(digest, self._ray.put(data))
 
 
 def _start_watchdog(ray: Any, out: Path) -> subprocess.Popen[bytes]:
