@@ -170,7 +170,10 @@ def read_once() -> ReadFile:
     found: dict[str, Predictions] = {}
 
     def read(path: Path, **options: Any) -> Predictions:
-        return found.get(repr(options)) or found.setdefault(repr(options), read_predictions(path, **options))
+        key = repr((path, options))
+        if key not in found:
+            found[key] = read_predictions(path, **options)
+        return found[key]
 
     return read
 

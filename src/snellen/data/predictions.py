@@ -148,9 +148,8 @@ class Predictions:
 
     def names(self) -> list[str]:
         """An id for each row; the second row with the same id has its number appended."""
-        names = [row.id for row in self.rows]
-        if len(set(names)) == len(names):
-            return names
+        if self.has_unique_ids:
+            return [row.id for row in self.rows]
         earlier_ids: set[str] = set()
         names = []
         for row in self.rows:
