@@ -110,10 +110,12 @@ def _rankings_together(label: str, name: str, parts: Sequence[Sequence[Sample]])
         expected = [model.answer_batch([request])[0] for request in requests]
         apart.append(perf_counter() - started)
         started = perf_counter()
+        # Read once: it grows while batches fit into the memory.
+        size = model.batch_size
         got = [
             output
-            for start in range(0, len(requests), model.batch_size)
-            for output in model.answer_batch(requests[start : start + model.batch_size])
+            for start in range(0, len(requests), size)
+            for output in model.answer_batch(requests[start : start + size])
         ]
         together.append(perf_counter() - started)
         if not all(_same(one, other) for one, other in zip(got, expected, strict=True)):
