@@ -186,10 +186,14 @@ class _RowSplitter:
         if position < self.odd:
             return None
         end = self.window.rfind(b"\n", position, position + _BLOCK) + 1
+        if end <= position or end - position > _LONG_LINE * self.window.count(b"\n", position, end):
+            # As are those behind them, probably.
+            self.odd = position + 16 * _BLOCK
+            return None
         raw = self.window[position:end]
         texts, lines = list[list[str]](), 0
         try:
-            text = raw.decode() if len(raw) <= _LONG_LINE * raw.count(b"\n") else ""
+            text = raw.decode()
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter.decode(), strict=True)
             for row in reader:
                 if len(row) > self.max_cells:
