@@ -41,6 +41,7 @@ WITHOUT_ANSWERS = {
 """Some rows have no gold answer: a judge or a program grades them, and a hub refuses them."""
 UNLIKE_QUESTIONS = {
     *("chartqapro.tsv", "cg-bench.tsv", "cord.jsonl", "omnidocbench.jsonl"),
+    *("pixmo-points.jsonl", "refcoco.tsv", "robospatial-home.tsv"),
     *("vdc.tsv", "video-mmlu@part=captions.tsv", "vcr-wiki.tsv"),
 }
 """All rows ask the same, so that `score` has only gold answers to match by, which these exports
