@@ -83,14 +83,15 @@ _LATER_LETTER = re.compile(r"(?:,|\band|\bor)\s*[(\[]([A-Z])[)\]]")
 _INLINE_LETTER = re.compile(rf"([A-Z])(?<![{WORD}][A-Z])[.):\]、]\s*")
 
 
-_LONE_LETTER = re.compile(r"[A-Z](?![A-Za-z])|[a-h](?=\))")
+_LONE_CAPITAL, _SMALL_LABEL = re.compile(r"[A-Z](?![A-Za-z])"), re.compile(r"[a-h](?=\))")
 
 
 @kept_for_short
 def lone_letters(text: str) -> frozenset[str]:
     """Capitals that no letter follows, and small letters before a bracket, as capitals: what is no such letter
     is no label in running text."""
-    return frozenset("".join(_LONE_LETTER.findall(text)).upper())
+    small = _SMALL_LABEL.findall(text) if ")" in text else ()
+    return frozenset("".join([*_LONE_CAPITAL.findall(text), *small]).upper())
 
 
 @kept_for_short
