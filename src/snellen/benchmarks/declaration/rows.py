@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 from string import ascii_uppercase
 from typing import NamedTuple, ParamSpec, TypeVar
 
@@ -261,7 +260,7 @@ def sample_of(
         options if kind == "choice" else _NOTHING,
         row.media,
         cells.get("hint", ""),
-        _group_labels(roles.groups, roles.labels_of(cells)) if roles.groups else _NOTHING,
+        _group_labels(roles.groups, tuple(map(cells.__getitem__, roles.groups))) if roles.groups else _NOTHING,
         option_images=_NO_IMAGES,
         metadata=_NOTHING,
     )
@@ -277,8 +276,6 @@ class _Roles(NamedTuple):
     may_be_plain: bool
     """Whether a gold answer that is a label may be nothing else."""
     groups: tuple[str, ...]
-    labels_of: Callable[[Mapping[str, str]], str | tuple[str, ...]]
-    """The labels in cells; of a single group not as a tuple."""
     has_question: bool
     names_kind: bool
 
@@ -286,23 +283,21 @@ class _Roles(NamedTuple):
 @lru_cache(maxsize=256)
 def _roles_of(columns: tuple[str, ...], groups: tuple[str, ...]) -> _Roles:
     first = next((name for name in ID_COLUMNS if name in columns), "")
-    groups = tuple([column for column in groups if column in columns])
     return _Roles(
         "" if first == FIGURE_IDS[-1] else first,
         tuple(_option_columns(columns)),
         gold_column(columns),
         INTEGER_ANSWER not in columns and GOLD_TEXT not in columns,
-        groups,
-        itemgetter(*groups or columns[:1] or ("",)),
+        tuple([column for column in groups if column in columns]),
         "question" in columns,
         not set(KIND_COLUMNS).isdisjoint(columns),
     )
 
 
 @lru_cache(maxsize=1024)
-def _group_labels(columns: tuple[str, ...], labels: str | tuple[str, ...]) -> Mapping[str, str]:
+def _group_labels(columns: tuple[str, ...], labels: tuple[str, ...]) -> Mapping[str, str]:
     """The groups of a sample, which those with the same labels share."""
-    return {columns[0]: labels} if isinstance(labels, str) else dict(zip(columns, labels, strict=True))
+    return dict(zip(columns, labels, strict=True))
 
 
 def list_options(question: str, options: Mapping[str, str]) -> str:
