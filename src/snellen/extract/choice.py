@@ -125,6 +125,8 @@ class _OpenedReply(NamedTuple):
     """None if it is marked, or only thinking."""
     conclusion: tuple[CleanedReply, int] | None
     """The text under its last heading that announces a conclusion, and where it begins."""
+    is_prose: bool = False
+    """Whether it is one line without a label of letters, or words that announce one."""
 
 
 @kept_for_short
@@ -138,7 +140,8 @@ def _open_reply(folded: str) -> _OpenedReply:
     text = clean_reply(folded)
     start = heading_end(text.low)
     if start is None:
-        return _OpenedReply(folded, None, text, None)
+        has_labels = "\n" in text.plain or statements.may_state(text) or lone_letters(text.plain)
+        return _OpenedReply(folded, None, text, None, not has_labels and labels.lone_letter(text.plain) is None)
     conclusion = CleanedReply(text.plain[start:], text.low[start:], text.folded[start:])
     return _OpenedReply(folded, None, text, (conclusion, start))
 
@@ -163,11 +166,15 @@ def _parse_folded(folded: str, options: Options, depth: int = 0) -> LabelMatch |
     """Parse a folded reply: a match, or an answer if it is clear why there is none, or None."""
     if phrases.API_FAILURE in folded:
         return None
-    folded, mark, text, conclusion = _open_reply(folded)
+    folded, mark, text, conclusion, is_prose = _open_reply(folded)
     if mark:
         return _parse_mark(folded, mark, options, depth)
     if text is None:
         return Truncated()
+    if is_prose and options.labels:  # no label rule applies
+        if not options.by_content:
+            return None
+        return contents.equal_content(text, options) or _parse_by_content(text, options)
     if conclusion is not None:
         reading = _parse_text(conclusion[0], options)
         if reading is not None:
@@ -266,7 +273,9 @@ def _parse_by_content(text: CleanedReply, options: Options) -> LabelMatch | None
 
 @kept_for_short
 def _declines(low: str) -> bool:
-    return bool(_search(_REFUSAL, _DECLINING_STEMS, low) or _search(_NONE_FITS, _DECLINING_STEMS, low))
+    if low.isascii() and not contains_any(low, _DECLINING_STEMS):
+        return False
+    return bool(_search(_REFUSAL, phrases.REFUSAL_STEMS, low) or _search(_NONE_FITS, phrases.NONE_FITS_STEMS, low))
 
 
 @kept_for_short

@@ -95,6 +95,8 @@ def _contains_whole(content: str, part: str) -> bool:
 
 def leading_line(text: CleanedReply, options: Options) -> LabelMatch | None:
     """Match a first line that is an option's text, if no other line is another option's."""
+    if "\n" not in text.plain:
+        return None
     lines = text.plain.lstrip().split("\n", _MAX_LINES)
     if len(lines) < 2 or len(lines[0]) > options.max_length + _EDGE_LENGTH:
         return None

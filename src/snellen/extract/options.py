@@ -44,7 +44,10 @@ def normalise_content(text: str) -> str:
     if text.isalnum() and text.isascii():  # a single word: there is nothing to take off
         low = text.lower()
         return _WORD_DIGITS.get(low, low)
-    low = " ".join(blank_markup(fold(text)).lower().split()).lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE)
+    if text.isascii() and text.replace(" ", "").isalnum():  # words, without signs
+        low = " ".join(text.lower().split())
+    else:
+        low = " ".join(blank_markup(fold(text)).lower().split()).lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE)
     if low.startswith(_ARTICLES):
         low = low.partition(" ")[2]
     if low in _WORD_DIGITS:

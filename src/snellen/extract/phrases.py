@@ -9,10 +9,15 @@ ANSWER_NOUNS = "|".join(
     (
         # English
         r"answers?|ans(?=[.:])\.?",
-        r"(?:correct|right|best|final) (?:answer |multiple )?"
-        r"(?:option|choice|response|letter|label)",
-        r"(?:option|choice|letter)(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)",
-        r"(?:options?|choice)(?=\s*(?:is|:))",
+        *(
+            rf"{word} (?:answer |multiple )?(?:option|choice|response|letter|label)"
+            for word in ("correct", "right", "best", "final")
+        ),
+        *(
+            rf"{noun}(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)"
+            for noun in ("option", "choice", "letter")
+        ),
+        *(rf"{noun}(?=\s*(?:is|:))" for noun in ("options?", "choice")),
         r"correct (?:one|statement|match|selection|solution|image|picture|point)",
         # other languages of the multilingual benchmarks
         r"r[ée]ponses?",  # French
@@ -30,7 +35,8 @@ ANSWER_NOUNS = "|".join(
         r"答案|正确的?选项|正解|答え|解答|答(?=:)|정답|답(?=[은:])",  # Chinese, Japanese, Korean
     )
 )
-"""Nouns after which a reply states what it chooses: "the answer ..."."""
+"""Nouns after which a reply states what it chooses: "the answer ...". Each begins with a letter, not with a
+group: only then does `re` look past what begins with none of these letters, four times as fast."""
 
 OPTION_NOUNS = r"option|choice|caption|sentence|statement|description"
 """Nouns that a benchmark or a reply puts before a label: "Option B"."""
@@ -101,8 +107,9 @@ ITEM_NOUNS = (
 )
 """Nouns before the label of an item in a list of options."""
 
+NE = r"(?-i:[Nn]e)"
 NEGATIONS = (
-    r"não|nunca|jamás|non|(?-i:[Nn]e)|pas|nicht|kein\w*|nie|niet|geen|inte|ikke|не|нет|ні"
+    rf"não|nunca|jamás|non|{NE}|pas|nicht|kein\w*|nie|niet|geen|inte|ikke|не|нет|ні"
     r"|לא|אינ[והםן]|אין|ليس|ليست|لا|غير|لم|không|bukan|tidak|değil|نیست|نہیں"
 )
 """Words of other languages than English that deny, also what stands behind them; NE is a place."""
@@ -155,23 +162,23 @@ DENIAL_PHRASES = (
 """Follow a label or a content that is denied: "B is wrong"."""
 
 NONE_FITS = (
-    r"\bnone of (?:the|these|those)\b(?: (?:above|options?|choices?|answers?|given|provided|listed"
-    r"|images?))*|\bno (?:correct|right|valid|suitable|matching) (?:answer|option|choice)\b"
-    r"|\bneither of (?:the|these) (?:options|choices|answers)\b"
+    r"\b(?:none of (?:the|these|those)\b(?: (?:above|options?|choices?|answers?|given|provided|listed"
+    r"|images?))*|no (?:correct|right|valid|suitable|matching) (?:answer|option|choice)\b"
+    r"|neither of (?:the|these) (?:options|choices|answers)\b)"
     r"|以上(?:选项|答案)?(?:都|皆|均)?(?:不|没有|错)|(?:都|均|皆)不(?:是|对|正确)|没有(?:一个)?正确(?:的)?(?:选项|答案)"
 )
 """A positive statement that no option fits."""
 
 REFUSALS = (
-    r"\b(?:i(?:'m| am)? ?(?:sorry|afraid|apologi[sz]e)\b|sorry, (?:but )?i|my apologies)"
-    r"|\bi(?:'m| am) (?:unable|not able) to\b"
-    r"|\bi (?:can ?not|can'?t|won'?t|will not|am unable to|do not|don'?t) (?:assist|help|answer|"
+    r"\b(?:i(?:'m| am)? ?(?:sorry|afraid|apologi[sz]e)\b|sorry, (?:but )?i|my apologies"
+    r"|i(?:'m| am) (?:unable|not able) to\b"
+    r"|i (?:can ?not|can'?t|won'?t|will not|am unable to|do not|don'?t) (?:assist|help|answer|"
     r"provide|process|identify|determine|tell|see|view|comply|access|have access|discuss|know|"
     r"make|give|analy[sz]e)\b"
-    r"|\b(?:can ?not|can'?t|impossible to|not possible to|unable to|difficult to|could not be|"
+    r"|(?:can ?not|can'?t|impossible to|not possible to|unable to|difficult to|could not be|"
     r"cannot be) (?:be )?(?:determined?|tell|say|answer(?:ed)?|identify|infer|know)\b"
-    r"|\bas an? (?:ai|artificial|language model|large language)\b"
-    r"|\bnot enough information\b|\binsufficient information\b|\bwithout the image\b"
+    r"|as an? (?:ai|artificial|language model|large language)\b"
+    r"|not enough information\b|insufficient information\b|without the image\b)"
     r"|(?:对不起|抱歉|很遗憾)|无法(?:回答|确定|判断|提供|识别|看到|查看|得知)|不能(?:回答|确定|判断|提供)"
     r"|不知道|作为(?:一个)?(?:ai|人工智能|语言模型)"
 )

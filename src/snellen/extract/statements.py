@@ -31,7 +31,11 @@ _BEFORE_CJK = re.compile(r" (?!公司)[\u3040-\u9fff]")
 _NEXT_QUESTION = re.compile(r"\s问题\s?:")
 """A base model goes on with questions of its own; what it answers to them is no correction."""
 _CHOSEN_CJK = re.compile(phrases.CHOICE_VERBS_CJK)
-_VERB = re.compile(rf"[:=]|->|→|{phrases.STATING_VERBS_CJK}|(?:{phrases.STATING_VERBS})(?![{WORD}])")
+_VERB = re.compile(
+    rf":|=|->|→|{phrases.STATING_VERBS_CJK}|"
+    + "|".join(rf"{verb}(?![{WORD}])" for verb in phrases.STATING_VERBS.split("|"))
+)
+"""As `phrases.ANSWER_NOUNS`, without a group at the start of a verb."""
 _GAP_END = re.compile(r"[.!?;\n]")
 _DIRECT_LABEL = re.compile(rf"[\s(\[\"'<$:=>\-\]]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})")
 TARGET = re.compile(rf"[\s:\-\"']{{0,40}}{_FILLERS}{_OPEN}(?P<letter>{LETTER})")

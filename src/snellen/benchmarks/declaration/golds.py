@@ -74,16 +74,6 @@ class ColumnOfGolds:
         return is_yes_no_column(gold for golds in plain for gold in golds)
 
 
-def is_plain_label(golds: tuple[str, ...], row: Row, options: Mapping[str, str]) -> bool:
-    """Whether the gold answers of a row are one label that is part of no option's text, as in most
-    data: then there is nothing to decide, and nothing more is read."""
-    if len(golds) != 1 or golds[0] not in options:
-        return False
-    if INTEGER_ANSWER in row.cells or GOLD_TEXT in row.cells:
-        return False
-    return golds[0] not in "\0".join(options.values())
-
-
 def choice_golds(row: Row, options: Mapping[str, str], column: ColumnOfGolds | None = None) -> tuple[str, ...]:
     """The labels of the gold answers of a row. Raises DataError, without the place of the row, for
     one that is none of the options, and for one that may be two."""

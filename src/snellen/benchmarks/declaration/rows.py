@@ -21,7 +21,6 @@ from snellen.benchmarks.declaration.golds import (
     ColumnOfGolds,
     bare_letter,
     choice_golds,
-    is_plain_label,
     label_without_options,
     record_golds,
     yes_no_golds,
@@ -31,6 +30,7 @@ from snellen.core.errors import DataError
 from snellen.core.sample import ROTATION_STRIDE, Kind, MediaRef, Rotation, Row, Sample
 from snellen.data.columns import (
     FIGURE_IDS,
+    GOLD_TEXT,
     ID_COLUMNS,
     KIND_COLUMNS,
     REPLY_COLUMNS,
@@ -39,6 +39,7 @@ from snellen.data.columns import (
     row_gold,
     row_id,
 )
+from snellen.data.tables.cells import INTEGER_ANSWER
 from snellen.extract.yes_no_words import lone_yes_no
 
 P = ParamSpec("P")
@@ -236,7 +237,9 @@ def sample_of(
         golds = (labels,) if labels else golds
         kind, question = "open", list_options(question, options)
     if kind == "choice" and options and golds:
-        if not is_plain_label(golds, row, options):
+        # In most data a label that is part of no option's text: then there is nothing to decide.
+        is_plain = roles.may_be_plain and len(golds) == 1 and golds[0] in options
+        if not is_plain or golds[0] in "\0".join(options.values()):
             golds = at_row(path, row, choice_golds, row, options, column)
     elif kind == "choice":
         golds = tuple(map(label_without_options, golds))
@@ -257,7 +260,7 @@ def sample_of(
         options if kind == "choice" else _NOTHING,
         row.media,
         cells.get("hint", ""),
-        _group_labels(roles.groups, tuple(map(cells.__getitem__, roles.groups))),
+        _group_labels(roles.groups, tuple(map(cells.__getitem__, roles.groups))) if roles.groups else _NOTHING,
         option_images=_NO_IMAGES,
         metadata=_NOTHING,
     )
@@ -270,6 +273,8 @@ class _Roles(NamedTuple):
     """The cell that is its id unless it is empty or needs to be normalised; "" if none is."""
     options: tuple[str, ...]
     gold: str | None
+    may_be_plain: bool
+    """Whether a gold answer that is a label may be nothing else."""
     groups: tuple[str, ...]
     has_question: bool
     names_kind: bool
@@ -282,6 +287,7 @@ def _roles_of(columns: tuple[str, ...], groups: tuple[str, ...]) -> _Roles:
         "" if first == FIGURE_IDS[-1] else first,
         tuple(_option_columns(columns)),
         gold_column(columns),
+        INTEGER_ANSWER not in columns and GOLD_TEXT not in columns,
         tuple([column for column in groups if column in columns]),
         "question" in columns,
         not set(KIND_COLUMNS).isdisjoint(columns),

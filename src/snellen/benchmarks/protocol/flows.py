@@ -426,8 +426,7 @@ def finish(
             score = _pass_score(first) if len(passes) == 1 else min(map(_pass_score, passes))
     answer = first.answer
     has_values = circular or config.extractor or sample.kind in _GRADED or config.settings.response_schema
-    # Samples and records are never changed, so that they share their dicts. Fields by place, as names take
-    # time, and more than fifteen of them four times as much.
+    # Samples and records are never changed, so that they share their dicts. Fields by place, as names take time.
     return Record(
         sample.id,
         sample.kind,
@@ -444,9 +443,15 @@ def finish(
         passes,
         _values(sample, passes, config, circular, score) if has_values else _NOTHING,
         saved if unscored is None else 0,
-        failure=failure.kind if failure is not None else None,
-        unit=sample.unit,
-        metadata=metadata if type(metadata := sample.metadata) is dict else dict(metadata),
+        False,  # `asked_once` and `lacking`: a circular flow adds them
+        0,
+        failure.kind if failure is not None else None,
+        sample.unit,
+        (),
+        False,
+        (),
+        None,
+        metadata if type(metadata := sample.metadata) is dict else dict(metadata),
     )
 
 
