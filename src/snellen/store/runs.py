@@ -365,6 +365,7 @@ def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
         record,
         passes=_compact_passes(record, _is_looked_at(record, shared)),
         requests=(),
+        position=None,
         score=shared.setdefault(record.score, record.score),
         options=options,
         groups=groups,

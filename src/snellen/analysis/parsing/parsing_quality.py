@@ -201,6 +201,9 @@ def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> Par
     )
 
 
+_NOT_AMBIGUOUS = (Empty, Truncated, type(None))
+
+
 class RuleParseCounts:
     """Counts of a run's replies that only rules parsed, updated record by record. Empty and
     truncated replies are not ambiguous and count in neither number."""
@@ -211,12 +214,16 @@ class RuleParseCounts:
         self.unparsed: Counter[Kind] = Counter()
 
     def add(self, record: Record) -> None:
-        self.samples += sum(draw.score is not None for draw in record.repeats or (record,))
-        for one_pass in every_pass(record):
+        for draw in record.repeats or (record,):
+            if draw.score is not None:
+                self.samples += 1
+        for one_pass in every_pass(record) if record.repeats else record.passes:
             if not isinstance(one_pass.output, Generated) or one_pass.extraction is not None:
                 continue
-            if not isinstance(one_pass.answer, Empty | Truncated | None):
-                (self.parsed if isinstance(one_pass.answer, ParsedAnswer) else self.unparsed)[record.kind] += 1
+            if isinstance(one_pass.answer, ParsedAnswer):
+                self.parsed[record.kind] += 1
+            elif not isinstance(one_pass.answer, _NOT_AMBIGUOUS):
+                self.unparsed[record.kind] += 1
 
 
 def run_score_error(parameters: Mapping[str, str], replies: RuleParseCounts) -> ScoreError | None:

@@ -299,16 +299,20 @@ def _table_in_lmu_data(name: str) -> str | None:
 
 def list_benchmarks() -> list[BenchmarkListing]:
     """All registered benchmarks by name; the line of a broken plug-in has the reason."""
-    listings = []
-    for name, load in sorted(benchmark_sources().items()):
-        try:
-            source = load()
-        except UsageError as error:
-            listings.append(BenchmarkListing(name, str(error), ()))
-            continue
-        title = source.title if isinstance(source, Declaration) else source(Variant()).title
-        listings.append(BenchmarkListing(name, title, tuple(_aliases(source))))
-    return listings
+    return [listing_of(name) for name in sorted(benchmark_sources())]
+
+
+def listing_of(name: str) -> BenchmarkListing:
+    """The line of one benchmark, without loading the others; one that is not registered has neither
+    title nor other names."""
+    if name not in benchmark_sources():
+        return BenchmarkListing(name, "", ())
+    try:
+        source = benchmark_sources()[name]()
+    except UsageError as error:
+        return BenchmarkListing(name, str(error), ())
+    title = source.title if isinstance(source, Declaration) else source(Variant()).title
+    return BenchmarkListing(name, title, tuple(_aliases(source)))
 
 
 def _data_file_hint(name: str) -> str:
@@ -324,7 +328,8 @@ def data_facts(spec: str) -> dict[str, str]:
     """Which data a named benchmark declares, whether they are on this machine, and what its names
     mean in other tools; nothing for the user's own data."""
     name, options = split_spec(spec)
-    named = _find_registered(name)
+    # Looking for a file among the names of other tools would load every benchmark.
+    named = None if is_data_source(name) else _find_registered(name)
     if named is None or FILE in options or not isinstance(named.source, Declaration):
         return {}
     sentences = [other.sentence(name) for name, other in names_in_other_tools(named.source).items()]

@@ -75,12 +75,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     """
     _check_takes(plan, plan.benchmark.requires(plan.capabilities))
     table = plan.benchmark.open()
-    plan = build_once(plan, table)
-    units = select_units(plan, table)
-    selected = {id for unit in units for id in unit}
-    if plan.shard is not None:
-        shard = plan.shard.of_run(units)
-        plan, selected = dataclasses.replace(plan, shard=shard), shard.select(units)
+    plan, selected = _select(build_once(plan, table), table)
     _check_takes(plan, images_reason(plan, table, selected))
     config = run_config(plan, table)
     folder = plan.out / run_folder_name(plan.model_name, plan.benchmark.name, config)
@@ -90,10 +85,13 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         state = RunState(plan, writer, info, len(selected), done)
         pending = selected - done
         samples = state.samples(table, selected, pending)
+        was_complete = not pending
+        # They take as much memory as records, which are all read at the end.
+        del selected, pending, done
         # Written before anything is spent, so that the folder of a killed run explains itself.
         state.write_info("running")
         try:
-            if pending:
+            if not was_complete:
                 store.set_run_folder(folder, with_list=state.lists_replies)
                 state.print_forecast()
                 _drive(plan, samples, store, state)
@@ -106,11 +104,20 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
             raise
         state.finish(state.final_status())
     result = open_run(folder)
-    result.was_complete = not pending
+    result.was_complete = was_complete
     address = abilities(plan.model).address
-    if not pending and result.info.address and address != result.info.address:
+    if was_complete and result.info.address and address != result.info.address:
         result.unasked_address = address
     return result
+
+
+def _select(plan: RunPlan, table: DataTable) -> tuple[RunPlan, set[str]]:
+    """The plan with the size of the whole run in its shard, and the ids of the samples to be asked."""
+    units = select_units(plan, table)
+    if plan.shard is None:
+        return plan, {id for unit in units for id in unit}
+    shard = plan.shard.of_run(units)
+    return dataclasses.replace(plan, shard=shard), shard.select(units)
 
 
 def _check_takes(plan: RunPlan, missing: str | None) -> None:

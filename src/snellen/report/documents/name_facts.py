@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from snellen.analysis.data_check import DataIssue
-from snellen.analysis.file_facts import ColumnFact, FileFacts
 from snellen.benchmarks.abilities.seedbench.levels import level_of
 from snellen.benchmarks.declaration.data_file import is_data_set_folder
 from snellen.benchmarks.declaration.evidence import evidence_of
@@ -19,7 +18,7 @@ from snellen.benchmarks.declaration.registry import (
     data_facts,
     is_data_source,
     is_description,
-    list_benchmarks,
+    listing_of,
     open_benchmark,
     split_spec,
 )
@@ -28,7 +27,6 @@ from snellen.benchmarks.protocol.parsers import describe_rules
 from snellen.core.benchmark import COORDINATES, Variant
 from snellen.core.errors import MissingExtra, NotHere, UnknownName, UsageError
 from snellen.core.model import Identity
-from snellen.data.tables.info import TableInfo
 from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.registry import describe_model, is_provider, maker_name, registered_models
@@ -40,6 +38,11 @@ from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
 from snellen.report.document import Column, Document, EmptyLine, Line, Table
 from snellen.report.format import plural
 from snellen.store.runs import holds_run
+
+if TYPE_CHECKING:
+    from snellen.analysis.data_check import DataIssue
+    from snellen.analysis.file_facts import FileFacts
+    from snellen.data.tables.info import TableInfo
 
 
 def is_suite_or_recipe(name: str) -> bool:
@@ -176,7 +179,6 @@ def benchmark_facts(name: str, columns: Mapping[str, str] | None = None) -> dict
     check_own_data(name)
     benchmark = open_benchmark(name, Variant(columns=columns or {}))
     evidence = evidence_of(benchmark.name)
-    (aliases,) = [", ".join(listing.aliases) for listing in list_benchmarks() if listing.name == benchmark.name] or [""]
     return {
         "benchmark": benchmark.name,
         "title": benchmark.title,
@@ -185,7 +187,7 @@ def benchmark_facts(name: str, columns: Mapping[str, str] | None = None) -> dict
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
         **{f"  {option.name}": _option_line(option) for option in option_docs(benchmark.options)},
         "rules": describe_rules(benchmark.rules),
-        "also called": aliases,
+        "also called": ", ".join(listing_of(benchmark.name).aliases),
         "paper": benchmark.paper,
         "source": benchmark.provenance,
         **data_facts(name),
@@ -280,6 +282,8 @@ def _model_facts(name: str) -> dict[str, str]:
 def data_document(info: TableInfo, file: FileFacts | None, benchmark_facts: Mapping[str, str]) -> Document:
     """What a file was recognised as, its rows, questions, pictures and columns, and the benchmark
     that it makes."""
+    from snellen.analysis.file_facts import ColumnFact
+
     kinds = ", ".join(f"{count} {kind}" for kind, count in info.kinds.items())
     facts = {
         "data file": info.path,

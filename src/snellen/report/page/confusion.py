@@ -3,7 +3,7 @@ open ones."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import NamedTuple, Protocol
 
 from snellen.core.output import Outcome
@@ -87,7 +87,7 @@ class AnswerTally:
     """Counts pairs of gold and given answers while samples are read."""
 
     def __init__(self) -> None:
-        self._closed: dict[Kind, Counter[tuple[str, str]]] = {}
+        self._closed: defaultdict[Kind, Counter[tuple[str, str]]] = defaultdict(Counter)
         self._open: Counter[tuple[str, str]] = Counter()
 
     def add(self, sample: AnsweredSample) -> None:
@@ -100,7 +100,7 @@ class AnswerTally:
         if sample.kind in ("place", "fields", "page"):
             return  # no two places, records or pages are the same answer
         if sample.kind != "open":
-            self._closed.setdefault(sample.kind, Counter())[gold, answer] += 1
+            self._closed[sample.kind][gold, answer] += 1
             return
         is_short = max(len(gold), len(answer)) <= _MAX_TEXT
         is_counted = (gold, answer) in self._open or len(self._open) < _MAX_PAIRS

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,9 @@ def page_layout(
     return {"style": style, "script": script, "policy": policy}
 
 
+@cache
 def template_environment(home: Homes = HOME) -> Environment:
-    """The jinja templates of `home`, then of the report, with autoescape."""
+    """The jinja templates of `home`, then of the report, with autoescape; a process compiles each once."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     templates = Environment(

@@ -53,12 +53,11 @@ def select_samples(records: Iterable[Record], max_samples: int = MAX_SAMPLES) ->
     buckets: list[list[tuple[int, int, Record]]] = [[] for _ in range(_BUCKETS)]
     for position, record in enumerate(records):
         bucket = buckets[_bucket(record)]
-        sampling_key = int.from_bytes(hashlib.sha256(record.id.encode()).digest()[:8])
-        entry = (-sampling_key, position, record)
+        negated_key = -int.from_bytes(hashlib.sha256(record.id.encode()).digest()[:8])
         if len(bucket) < max_samples:
-            heapq.heappush(bucket, entry)
-        elif bucket[0] < entry:
-            heapq.heapreplace(bucket, entry)
+            heapq.heappush(bucket, (negated_key, position, record))
+        elif bucket[0][0] <= negated_key:
+            heapq.heapreplace(bucket, (negated_key, position, record))
     selected: list[Record] = []
     sizes = _bucket_sizes([len(bucket) for bucket in buckets], max_samples)
     for bucket, size in zip(buckets, sizes, strict=True):
