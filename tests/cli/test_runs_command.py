@@ -208,12 +208,31 @@ def test_what_is_no_archive_is_said(tmp_path, capsys, content, sentence):
         ('model="a', "No closing quotation"),
         ("__class__=x", "unknown fact"),
         ("foo=x", "known: model, benchmark,"),
+        ("day<yesterday", "expected a day such as 2026-11-01"),
+        ("day>2026-13-45", "expected a day such as 2026-11-01"),
+        ("day<=2026-11", "expected a day such as 2026-11-01"),
+        ("day=2026-11", "or a pattern such as 2026-11-*"),
+        ("state!=endde", "unknown state of runs 'endde'; did you mean ended?"),
+        ("state=killed|gonee", "known: ended, killed,"),
     ],
 )
 def test_a_wrong_condition_is_a_sentence(tmp_path, capsys, text, sentence):
     evaluate(tmp_path, 1)
     assert main(["runs", str(tmp_path), "--where", text]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_day_that_is_none_and_an_unknown_state_delete_nothing(tmp_path):
+    run = evaluate(tmp_path, 1)
+    for text in ("day<yesterday", "state!=endde"):
+        assert main(["runs", str(tmp_path), "--where", text, "--delete", "yes"]) == 2
+        assert run.path.exists()
+
+
+def test_days_and_states_may_be_patterns(tmp_path, capsys):
+    evaluate(tmp_path, 1)
+    for text in ("day=20*", "day!=2026-01-01|2025-*", "day>=2026-01-01", "state=END*", "state=killed|ended"):
+        assert len(listed(capsys, str(tmp_path), "--where", text)) == 1
 
 
 def test_the_catalogue_has_a_plain_row_for_each_run(tmp_path, monkeypatch, capsys):

@@ -164,6 +164,17 @@ def test_refuses_disallowed_tool_calls(results: Path, tmp_path: Path) -> None:
     talk(use, results)
 
 
+def test_wrong_arguments_are_one_sentence(results: Path) -> None:
+    async def use(client: Any) -> None:
+        assert (await refused(client, "compare")).endswith("compare: runs: field required")
+        said = await refused(client, "samples", run=names(results)[0], limit="many")
+        assert said.endswith("(got 'many')")
+        assert "\n" not in said
+        assert "pydantic" not in said
+
+    talk(use, results)
+
+
 @pytest.mark.release
 def test_a_run_is_started_within_the_budget(results: Path, tmp_path: Path) -> None:
     """`random` counts no tokens: the budget stays whole, and other models are refused."""

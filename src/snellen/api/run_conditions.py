@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from datetime import date
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from snellen.core.errors import UnknownName, UsageError
 
 TEXTS = ("model", "benchmark", "version", "state", "status", "setting", "metric", "day", "currency", "run", "folder")
 NUMBERS = ("score", "low", "high", "n", "samples", "done", "cost", "tokens", "hours", "bytes")
+STATES = ("ended", "killed", "running", "damaged", "gone")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "%": 1.0}
 _NONE = "none"
 _SEPARATOR = re.compile(rf",\s*(?=(?:{'|'.join((*TEXTS, *NUMBERS))})\s*[=!<>])")
@@ -84,10 +86,33 @@ def _parse_condition(word: str) -> Condition:
     if name not in NUMBERS:
         if operator not in ("=", "!=") and name != "day":
             raise UsageError(f"--where: {word!r}: {name} is a text, which has = and != alone")
+        _check_text(word, name, operator, value)
         return Condition(name, operator, value, None)
     if value.lower() == _NONE and operator in ("=", "!="):
         return Condition(name, operator, value, None)
     return Condition(name, operator, value, _parse_number(word, value))
+
+
+def _check_text(word: str, name: str, operator: str, value: str) -> None:
+    """Raises UsageError for a state that no run can have and for what is no day: `!=` and `<` would hold of every
+    run, and `--delete` would take them all."""
+    patterns = value.lower().split("|")
+    if name == "state" and (unknown := [one for one in patterns if not any(fnmatchcase(s, one) for s in STATES)]):
+        raise UnknownName("state of runs", unknown[0], STATES, f"known: {', '.join(STATES)}")
+    if name == "day":
+        is_equality = operator in ("=", "!=")
+        days = [one for one in patterns if not set("*?[") & set(one)] if is_equality else [value]
+        if not all(map(_is_day, days)):
+            pattern = ", or a pattern such as 2026-11-*" if is_equality else ""
+            raise UsageError(f"--where: {word!r}: expected a day such as 2026-11-01{pattern}")
+
+
+def _is_day(text: str) -> bool:
+    """Whether it is a date as runs have it, YYYY-MM-DD, which is compared as a text."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _parse_number(word: str, value: str) -> float:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ImageContent, TextContent, ToolAnnotations
-from pydantic import Field
+from mcp.types import CallToolResult, ImageContent, InputRequiredResult, TextContent, ToolAnnotations
+from pydantic import Field, ValidationError
 
 from snellen import __version__
 from snellen.core.errors import SnellenError
@@ -33,9 +33,34 @@ RunName = Annotated[str, Field(description="name of a run, as `runs` lists it")]
 Offset = Annotated[int, Field(ge=0, description="number of items to skip")]
 
 
+class _Server(MCPServer[Any]):
+    """A server whose errors about the arguments of a tool are one sentence, as its other errors are."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Raises ToolError."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            raise ToolError(f"{name}: {_wrong_arguments(error.__cause__)}") from error
+
+
+def _wrong_arguments(error: ValidationError) -> str:
+    """What is wrong with the arguments: the names, the rules, and what was given."""
+    parts = []
+    for one in error.errors(include_url=False):
+        where = ".".join(map(str, one["loc"])) or "arguments"
+        given = "" if one["type"] == "missing" else f" (got {str(one['input'])[:80]!r})"
+        parts.append(f"{where}: {one['msg'][:1].lower()}{one['msg'][1:]}{given}")
+    return "; ".join(parts)
+
+
 def build_server(served: ServedRuns, starter: RunStarter | None = None) -> MCPServer[Any]:
     """The server; without a `starter` it offers no tool that starts a run."""
-    server: MCPServer[Any] = MCPServer("snellen", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
+    server = _Server("snellen", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     _add_reading_tools(server, served)
     if starter is not None:
         _add_queue_tools(server, starter)
