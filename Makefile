@@ -26,6 +26,8 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The tests start thousands of processes: none compiles the code anew, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
