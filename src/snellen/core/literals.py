@@ -37,12 +37,20 @@ def evaluate_literal(text: str) -> Any:
         return literal_eval(text)
 
 
+def load_json(text: str) -> Any:
+    """The value of a text in JSON. Raises ValueError for any other text, however deeply nested."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deep") from None
+
+
 def parse_json_or_literal(text: str) -> Any:
     """The value of a text in JSON, else of a Python literal. Raises ValueError for any other
     text."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return load_json(text)
+    except ValueError:
         return parse_literal(text)
 
 

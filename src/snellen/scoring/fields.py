@@ -25,6 +25,7 @@ from typing import Any, Literal, NamedTuple
 
 from snellen.core import lazy_re as re
 from snellen.core.answer_text import each_field, join_path
+from snellen.core.literals import load_json
 from snellen.scoring.assignment import least_sum_pairs
 
 FieldOutcome = Literal["right", "wrong", "missing", "invented"]
@@ -85,7 +86,7 @@ def nearest_results(reply: str | None, golds: Sequence[str]) -> list[FieldResult
     """The results of a record as JSON against the gold record that it is nearest to. Of no reply, and of one
     that is no JSON (another tool's rule kept its text), every gold field is missing."""
     try:
-        said = json.loads(reply) if reply else None
+        said = load_json(reply) if reply else None
     except ValueError:
         said = None
     candidates = [compare_records(said, json.loads(gold)) for gold in golds]
@@ -113,7 +114,7 @@ def describe_fields(reply: str, golds: Sequence[str]) -> str:
     """The fields of a record that are not those of the nearest gold record, in a sentence; either text as
     it is where it is no JSON."""
     try:
-        json.loads(reply)
+        load_json(reply)
     except ValueError:
         return reply
     results = nearest_results(reply, golds)

@@ -8,13 +8,13 @@ and comments are no blocks. A page that was cut off is read as far as it goes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
 from snellen.core import lazy_re as re
 from snellen.core.limits import DEFAULT_LIMITS, is_too_deep
+from snellen.core.literals import load_json
 from snellen.core.output import Answer, Empty, ParsedAnswer, Refused
 from snellen.core.page import Block, BlockKind
 from snellen.extract.open_text import parse_whole, refuses
@@ -26,13 +26,12 @@ _HEADER = re.compile(r"---[ \t]*\n(?:[\w-]+:.*\n)+---[ \t]*(?:\n|\Z)")
 _OUTER_FENCE = re.compile(
     r"(?:[^\n`|<#$]{0,200}\n\s*)?```[ \t]*(?:markdown|md|html|latex|tex|text)?[ \t]*\n(.*?)(?:\n```[^`]*)?\Z", re.DOTALL
 )
-_MARKUP_FENCE = re.compile(
-    r"^```[ \t]*(?:markdown|md|html|latex|tex|math)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE
-)
+_MARKUP_FENCE = re.compile(r"^```[ \t]*(?:markdown|md|html|latex|tex|math)[ \t]*\n", re.MULTILINE)
+_FENCE_END = re.compile(r"^```[ \t]*$", re.MULTILINE)
 _PART = re.compile(
     r"(?P<comment><!--.*?(?:-->|\Z))"
     r"|(?P<fence>^```[^\n]*\n(?P<code>.*?)(?:^```[ \t]*$|\Z))"
-    r"|(?P<picture>!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>)"
+    r"|(?P<picture>!\[[^\]\n]*\]\([^)\n]*\)|<img\b(?:[^<>]|<(?!img\b))*>)"
     r"|(?P<table><table\b)"
     r"|(?P<latex>\\begin\{(?P<name>table\*?|tabular[xy*]?|longtable)\}.*?(?:\\end\{(?P=name)\}|\Z))"
     r"|\$\$(?P<dollars>.+?)(?:\$\$|\Z)"
@@ -42,13 +41,13 @@ _PART = re.compile(
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_TABLE_EDGE = re.compile(r"<(/?)table\b[^>]*>?", re.IGNORECASE)
+_TABLE_EDGE = re.compile(r"<(/?)table\b[^<>]*>?", re.IGNORECASE)
 _BLOCK_TAG = re.compile(
     r"</?(?:html|head|body|div|p|section|article|header|footer|main|ul|ol|li|h[1-6]|blockquote|figure|figcaption|pre"
-    r"|page|aside|nav|title|dl|dt|dd)\b[^>]*>",
+    r"|page|aside|nav|title|dl|dt|dd)\b[^<>]*>",
     re.IGNORECASE,
 )
-_HEADING_TAG = re.compile(r"<h([1-6])\b[^>]*>", re.IGNORECASE)
+_HEADING_TAG = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
 _DROPPED_TAG = re.compile(r"<(style|script|head)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|$)")
 _LONE_FORMULA = re.compile(r"\$(?!\$)([^$]+)\$|\\\(((?:(?!\\\)).)+)\\\)", re.DOTALL)
@@ -82,8 +81,18 @@ def page_blocks(text: str) -> list[Block]:
     listed = _blocks_of_json(text)
     if listed is not None:
         return listed
-    text = _MARKUP_FENCE.sub(r"\1", _DROPPED_TAG.sub("", text))
+    text = _without_fences(_DROPPED_TAG.sub("", text))
     return [block for block in _split_parts(text) if block.text.strip()]
+
+
+def _without_fences(text: str) -> str:
+    """The text with what stands in fences of markup, without the fences."""
+    pieces, place = [], 0
+    # One pattern with `.*?` would look for an end behind each beginning: quadratic time where there is none.
+    while (begin := _MARKUP_FENCE.search(text, place)) and (end := _FENCE_END.search(text, begin.end())):
+        pieces += [text[place : begin.start()], text[begin.end() : end.start()]]
+        place = end.end()
+    return "".join(pieces) + text[place:]
 
 
 def _split_parts(text: str) -> Iterator[Block]:
@@ -204,7 +213,7 @@ def _blocks_of_json(text: str) -> list[Block] | None:
     if not text.startswith(("[", "{")):
         return None
     try:
-        value = json.loads(text)
+        value = load_json(text)
     except ValueError:
         return None
     if is_too_deep(value, DEFAULT_LIMITS.depth):

@@ -17,12 +17,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from snellen.core import lazy_re as re
+from snellen.core.literals import load_json
 from snellen.core.output import Answer
 from snellen.core.place import Box, box_iou, load_places
 from snellen.core.sample import Sample
@@ -94,7 +94,7 @@ def _groundingme_box(reply: str) -> tuple[float, ...]:
     start, end = reply.find("{"), reply.rfind("}")
     held = reply[start : end + 1] if start >= 0 else ""
     try:
-        box = json.loads(held)["bbox_2d"] if '"bbox_2d"' in held[1:-1] else 0
+        box = load_json(held)["bbox_2d"] if '"bbox_2d"' in held[1:-1] else 0
         if box is None:
             return (0.0,) * 4
         if isinstance(box, list) and len(box) == 4:
@@ -124,8 +124,8 @@ def _json_of(reply: str) -> Any:
     """The whole reply, the first fence that is JSON, or all objects that are."""
     for text in (reply, *_FENCE.findall(reply)):
         try:
-            return json.loads(text)
-        except json.JSONDecodeError:
+            return load_json(text)
+        except ValueError:
             continue
     return list(_objects_in(reply))
 
@@ -135,8 +135,8 @@ def _objects_in(text: str) -> Iterator[Any]:
     start = text.find("{")
     while start >= 0 and (end := _end_of_object(text, start)):
         try:
-            yield json.loads(text[start:end])
-        except json.JSONDecodeError:
+            yield load_json(text[start:end])
+        except ValueError:
             end = start + 1
         start = text.find("{", end)
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from snellen.core import lazy_re as re
+from snellen.core.literals import load_json
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.videos import VLMEVALKIT_RULE
@@ -113,7 +114,7 @@ def _fence_text(reply: str) -> str:
 
 def _decode(text: str) -> Any:
     try:
-        return json.loads(text)
+        return load_json(text)
     except ValueError:
         return None
 

@@ -26,12 +26,11 @@ Pixels are whole, and cut off towards 0.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from snellen.core import lazy_re as re
-from snellen.core.literals import parse_literal
+from snellen.core.literals import load_json, parse_literal
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.place import Box, Point
 from snellen.core.sample import Sample
@@ -39,7 +38,7 @@ from snellen.extract.published.places import RULE, picture_size, places_answer
 from snellen.extract.unanswered import unparsed_answer
 
 _SHARE = r"-?\d+(?:\.\d+)?%?"
-_BBOX_TAG = re.compile(r"<\s*bbox[^>]*>(.*?)<\s*/\s*bbox\s*>", re.IGNORECASE | re.DOTALL)
+_BBOX, _BBOX_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<\s*bbox[^>]*>", r"<\s*/\s*bbox\s*>"))
 _PAIR = re.compile(rf"[\[\(]\s*({_SHARE})\s*(?:,|\s)\s*({_SHARE})\s*[\]\)]")
 _NAMED = re.compile(
     rf"['\"]?x['\"]?\s*[:=]\s*({_SHARE}).*?['\"]?y['\"]?\s*[:=]\s*({_SHARE})", re.IGNORECASE | re.DOTALL
@@ -56,7 +55,7 @@ _TAG_PAIR = re.compile(rf'x\d+="({_DIGITS})"\s+y\d+="({_DIGITS})"')
 _DIGIT_PAIR = re.compile(rf"\(\s*({_DIGITS})\s*,\s*({_DIGITS})\s*\)")
 _LISTED = re.compile(r"\[(.*?)\]", re.DOTALL)
 _THOUGHT = re.compile(r"^.*?</(?:think|thought)>", re.DOTALL)
-_ANSWER_TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+_ANSWER_TAG, _ANSWER_END = (re.compile(tag, re.IGNORECASE) for tag in ("<answer>", "</answer>"))
 _FENCE = re.compile(r"```(?:\w+)?\n(.*?)```", re.DOTALL)
 _THOUSAND = 1000
 _FAR = 1e12
@@ -77,8 +76,7 @@ def parse_osworld_g_lmms_eval(
 
 
 def _osworld_point(reply: str) -> Point | None:
-    tag = _BBOX_TAG.search(reply)
-    inside = _SHARES.findall(tag[1]) if tag else []
+    inside = _SHARES.findall(_text_between(_BBOX, _BBOX_END, reply) or "")
     if len(inside) >= 4:
         return _middle(inside)
     for form in (_PAIR, _NAMED):
@@ -163,7 +161,7 @@ def parse_refspatial_vlmevalkit(
 def _json_shares(reply: str) -> list[tuple[float, float]]:
     fence = _JSON_FENCE.search(reply.strip())
     try:
-        value = json.loads(fence[1].strip() if fence else reply.strip())
+        value = load_json(fence[1].strip() if fence else reply.strip())
         pairs = [_json_pair(item) for item in (value if isinstance(value, list) else [value])]
         return [_to_fractions(float(pair[0]), float(pair[1]), _THOUSAND) for pair in pairs if len(pair) == 2]
     except (ValueError, TypeError):
@@ -207,8 +205,8 @@ def parse_robospatial_lmms_eval(
 ) -> Answer:
     fence = _FENCE.search(_without_thought(reply))
     try:
-        items = json.loads(fence[1].strip()) if fence else ()
-    except json.JSONDecodeError:
+        items = load_json(fence[1].strip()) if fence else ()
+    except ValueError:
         items = ()
     width, height = picture_size(sample)
     try:
@@ -240,8 +238,16 @@ def parse_robospatial_lmms_eval_yes_no(reply: str, stop_reason: str = "stop") ->
 def _without_thought(reply: str) -> str:
     """What stands behind the thinking, and in the first <answer> of it if there is one."""
     text = _THOUGHT.sub("", _THOUGHT.sub("", reply))
-    tagged = _ANSWER_TAG.search(text)
-    return (tagged[1] if tagged else text).strip()
+    tagged = _text_between(_ANSWER_TAG, _ANSWER_END, text)
+    return (text if tagged is None else tagged).strip()
+
+
+def _text_between(opening: re.Pattern[str], closing: re.Pattern[str], text: str) -> str | None:
+    """The text from the first opening tag to the next closing one; None without either. One pattern with `.*?`
+    would look for an end behind each opening tag."""
+    begin = opening.search(text, 0, text.rfind(">") + 1)
+    end = closing.search(text, begin.end()) if begin else None
+    return text[begin.end() : end.start()] if begin and end else None
 
 
 _ONE_PLACE = r"([0-9]+\.[0-9])"

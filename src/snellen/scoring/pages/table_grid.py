@@ -8,9 +8,12 @@ head of a table. Cells that are lacking are skipped on the way to a neighbour.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core import lazy_re as re
+
+if TYPE_CHECKING:
+    from bs4 import Tag
 
 Place = tuple[int, int]
 """Row and column, from 0."""
@@ -153,23 +156,30 @@ def grids_of_html(text: str) -> list[Grid]:
         soup = BeautifulSoup(text, "html.parser")
     except ParserRejectedMarkup:
         return []
+    for end in soup.find_all("br"):
+        end.replace_with("\n")
+    # Once for each line: those of a table in tables are lines of them all.
+    cells_of = {id(line): _cells_of(line) for line in soup.find_all("tr")}
     found = []
     for table in soup.find_all("table"):
         lines = table.find_all("tr")
-        rows = []
-        for number, line in enumerate(lines):
-            in_head = line.find_parent("thead") is not None
-            cells = []
-            for cell in line.find_all(["th", "td"], recursive=False):
-                for end in cell.find_all("br"):
-                    end.replace_with("\n")
-                height = str(cell.get("rowspan") or "")
-                rest = max(1, len(lines) - number)
-                spans = rest if height.strip() == "0" else _span(height), _span(str(cell.get("colspan") or ""))
-                cells.append(GridCell(cell.get_text(separator="").strip(), cell.name == "th" or in_head, *spans))
-            rows.append(cells)
+        rows = [
+            [cell._replace(rows=cell.rows or len(lines) - number) for cell in cells_of[id(line)]]
+            for number, line in enumerate(lines)
+        ]
         found += [Grid(rows)] if any(rows) else []
     return found
+
+
+def _cells_of(line: Tag) -> list[GridCell]:
+    """The cells of a line; 0 rows where one spans all that follow."""
+    in_head = line.find_parent("thead") is not None
+    cells = []
+    for cell in line.find_all(["th", "td"], recursive=False):
+        height, width = (str(cell.get(name) or "") for name in ("rowspan", "colspan"))
+        rows = 0 if height.strip() == "0" else _span(height)
+        cells.append(GridCell(cell.get_text(separator="").strip(), cell.name == "th" or in_head, rows, _span(width)))
+    return cells
 
 
 _INTEGER = re.compile(r"\s*\+?\d{1,6}\s*")

@@ -50,11 +50,12 @@ _OTHER_SCRIPTS = re.compile(
 )
 _PICTURE = re.compile(r"!\[.*?\]\(.*?\)")
 _FORMULAS = (
-    re.compile(r"\\\((.+?)\\\)", re.DOTALL),
-    re.compile(r"\\\[(.+?)\\\]", re.DOTALL),
-    re.compile(r"\$\$(.+?)\$\$", re.DOTALL),
-    re.compile(r"\$(.+?)\$", re.DOTALL),
+    (re.compile(r"\\\((.+?)\\\)", re.DOTALL), "\\)"),
+    (re.compile(r"\\\[(.+?)\\\]", re.DOTALL), "\\]"),
+    (re.compile(r"\$\$(.+?)\$\$", re.DOTALL), "$$"),
+    (re.compile(r"\$(.+?)\$", re.DOTALL), "$"),
 )
+"""Formulas, and what ends them."""
 _WAYS = ("up", "down", "left", "right")
 _HEADINGS = {"top_heading": "up", "left_heading": "left"}
 
@@ -196,9 +197,11 @@ def _repeats(text: str) -> list[int]:
 
 def _has_formula(page: str, test: Test) -> bool:
     formulas: list[str] = []
-    for pattern in _FORMULAS[: 2 if test.get("ignore_dollar_delimited") else 4]:
-        formulas += pattern.findall(page)
-        page = pattern.sub("", page)
+    for pattern, ending in _FORMULAS[: 2 if test.get("ignore_dollar_delimited") else 4]:
+        # Behind the last end nothing is looked for: that would take quadratic time.
+        end = page.rfind(ending) + len(ending) if ending in page else 0
+        formulas += pattern.findall(page, 0, end)
+        page = pattern.sub("", page[:end]) + page[end:]
     wanted = counted_formula(test["math"])
     if any(formula.strip() == test["math"] for formula in formulas):
         return True

@@ -18,7 +18,7 @@ _OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 _LESS = "less than"
 _WORD_END = frozenset(".,?!'\"")
 _FENCES = ("```json", "```Json", "```JSON", "```")
-_SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s+[^\sa-z]|\s*\Z)")
+_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]+[\"')\]]*(?=\s+[^\sa-z]|\s*\Z)")
 _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|prof|st|jr|sr|inc|ltd|vs|etc|no|[a-z]))\Z", re.IGNORECASE)
 _CONTRACTION = re.compile(r"(.)(N'T|'(?:S|M|D|LL|RE|VE))\b")
 
@@ -167,7 +167,11 @@ def no_comma(reply: str) -> bool:
 
 def count_sentences(text: str) -> int:
     """Sentences; a stop behind an abbreviation, an initial or in a number ends none."""
-    ends = [end for end in _SENTENCE_END.finditer(text) if not _ABBREVIATION.search(text[: end.start()][-8:])]
+    ends = [
+        end
+        for end in _SENTENCE_END.finditer(text)
+        if not _ABBREVIATION.search(text[max(0, end.start() - 8) : end.start()])
+    ]
     rest = text[ends[-1].end() :] if ends else text
     return len(ends) + bool(rest.strip())
 
