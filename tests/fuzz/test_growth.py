@@ -85,6 +85,13 @@ SLOW_BEFORE = (
     ("snellen.benchmarks.documents.cc_ocr.grading _plain_tables", "<table"),
     ("replies-maths terms of MEGA-Bench", "\\("),
     ("replies-verdict parse_grade whole", "\n"),
+    ("replies-open unit_test_parts", "\\("),
+    ("replies-open omnidocbench_parts", "\\text{"),
+    ("snellen.extract.pages.blocks page_blocks", "``` markdown \n"),
+    ("snellen.extract.pages.blocks page_blocks", "<h1"),
+    ("snellen.extract.published.points _osworld_point", "< bboxx>"),
+    ("snellen.extract.published.points _without_thought", "<answer>"),
+    ("snellen.benchmarks.texts.ifeval.checks count_sentences", "."),
 )
 
 

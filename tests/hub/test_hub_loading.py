@@ -128,9 +128,9 @@ def test_a_server_that_is_down(fetched: Fetched, snellen: Command) -> None:
 @pytest.mark.release
 def test_offline_a_revision_is_that_revision_or_refused(fetched: Fetched, snellen: Command, hub: Hub) -> None:
     commit = hub.repositories["datasets", "acme/questions"].commit
-    words = ("run", "-m", "random", "-q", "--no-html", "--out", "revisions", "-b")
+    words = ("run", "-m", "random", "-q", "--no-html", "-b")
     for revision in ("main", commit):
-        done = snellen(*words, f"{DATA}&revision={revision}", HF_HUB_OFFLINE="1")
+        done = snellen(*words, f"{DATA}&revision={revision}", "--out", f"at {revision}", HF_HUB_OFFLINE="1")
         assert (done.returncode, done.stderr) == (0, "")
     done = snellen(*words, f"{DATA}&revision={'0' * 40}", HF_HUB_OFFLINE="1")
     assert done.returncode == 2

@@ -36,6 +36,7 @@ USUAL = {
 
 # Processors of some families give torch tensors to numpy in a way that numpy is leaving behind.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated:FutureWarning")  # BLIP-2's own call
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in USUAL else pytest.mark.release) for name in FAMILIES]
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -41,7 +40,7 @@ from snellen.engine.loop.plan import (
     first_image_remark,
     images_reason,
     run_config,
-    select_units,
+    select_samples,
     takes_one_image,
 )
 from snellen.engine.loop.probe import Probe, open_probe
@@ -75,7 +74,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     """
     _check_takes(plan, plan.benchmark.requires(plan.capabilities))
     table = plan.benchmark.open()
-    plan, selected = _select(build_once(plan, table), table)
+    plan, selected = select_samples(build_once(plan, table), table)
     _check_takes(plan, images_reason(plan, table, selected))
     config = run_config(plan, table)
     folder = plan.out / run_folder_name(plan.model_name, plan.benchmark.name, config)
@@ -109,15 +108,6 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     if was_complete and result.info.address and address != result.info.address:
         result.unasked_address = address
     return result
-
-
-def _select(plan: RunPlan, table: DataTable) -> tuple[RunPlan, set[str]]:
-    """The plan with the size of the whole run in its shard, and the ids of the samples to be asked."""
-    units = select_units(plan, table)
-    if plan.shard is None:
-        return plan, {id for unit in units for id in unit}
-    shard = plan.shard.of_run(units)
-    return dataclasses.replace(plan, shard=shard), shard.select(units)
 
 
 def _check_takes(plan: RunPlan, missing: str | None) -> None:
