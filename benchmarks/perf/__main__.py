@@ -80,6 +80,8 @@ def _measured(name: str, size: SizeName) -> Part:
     with tempfile.TemporaryDirectory(prefix="snellen-perf-") as cache:
         # The user's own indexes are neither used nor added to.
         environment = os.environ | {"SNELLEN_CACHE": cache}
+        # Users' commands find Python's bytecode of earlier ones.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
     return msgspec.structs.replace(msgspec.json.decode(done.stdout, type=Part), origin=origin)
 
