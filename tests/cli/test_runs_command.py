@@ -102,7 +102,7 @@ def test_nothing_is_deleted_unasked(tmp_path, capsys, monkeypatch):
     run = evaluate(tmp_path, 4)
     monkeypatch.setattr("sys.stdin", type("Pipe", (), {"isatty": lambda self: False})())
     assert main(["runs", str(tmp_path), "--where", "run=*", "--delete"]) == 2
-    assert "nothing was deleted: 1 runs are listed above" in capsys.readouterr().err
+    assert "nothing was deleted: 1 run listed above" in capsys.readouterr().err
     assert main(["runs", str(tmp_path), "--delete", "yes"]) == 2
     assert "--delete needs --where" in capsys.readouterr().err
     monkeypatch.setattr(

@@ -132,7 +132,8 @@ def _check_group(runs: Sequence[RunFolder]) -> None:
     counts = {(shard.count, shard.samples) for shard in first}
     if len(counts) > 1:
         described = ", ".join(f"{shard.text} of {shard.samples:,} samples" for shard in first)
-        raise UsageError(f"the shards of {runs[0].name} are parts of different divisions: {described}; merge one")
+        problem = f"the shards of {runs[0].name} are parts of different divisions: {described}"
+        raise UsageError(f"{problem}; move those of one division away, or name those of the other")
     if len({msgspec.json.encode(run.info.config) for run in runs}) > 1:
         raise DataError(f"the shards of {runs[0].name} have different settings in their {RUN_FILE}")
 

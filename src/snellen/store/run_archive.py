@@ -34,7 +34,8 @@ def write_archive(folders: Sequence[Path], file: Path) -> None:
     names = {folder.name: folder for folder in folders}
     if len(names) < len(folders):
         twice = next(folder for folder in folders if names[folder.name] != folder)
-        raise UsageError(f"two runs are called {twice.name}: {twice} and {names[twice.name]}; archive them apart")
+        other = names[twice.name]
+        raise UsageError(f"two runs are called {twice.name}: {twice} and {other}; archive each by naming its folder")
     with storage_errors("write", file):
         file.absolute().parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=file.absolute().parent, prefix=".archive-") as scratch:

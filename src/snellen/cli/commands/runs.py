@@ -12,6 +12,7 @@ from snellen.api.flags import argument, option
 from snellen.cli.flags import print_warning
 from snellen.cli.output import OutputOptions, only_file, print_line, write_document
 from snellen.core.errors import UsageError
+from snellen.report.format import plural
 
 if TYPE_CHECKING:
     from snellen.api.run_storage import DeletedRuns
@@ -40,7 +41,7 @@ class Options(OutputOptions):
     delete: str | None = option(
         None,
         "--delete",
-        "delete what is named; of runs also the replies that no other run needs, once they are in --out or in the "
+        "delete what is named; of runs also the replies that no other needs, once they are in --out or in the "
         "archive of -o; asks first, unless it is `--delete yes`",
         metavar=CONSENT,
         parse=_parse_consent,
@@ -225,10 +226,10 @@ def _act(idle: Sequence[StoredRun], gone: Sequence[StoredRun], options: Options,
         raise UsageError("runs inside of an archive are not deleted; delete the file, or write another with -o")
     if options.archive is not None:
         write_archive(paths, Path(options.archive))
-        print_line(f"{len(paths)} runs with their replies are in {options.archive}", error=True)
+        print_line(f"{options.archive} holds {plural(len(paths), 'run')} with the replies", error=True)
     if options.out is not None and not is_agreed:
-        replies = copy_runs(paths, Path(options.out))
-        print_line(f"{len(paths)} runs were copied to {options.out}, and {replies:,} replies", error=True)
+        replies = plural(copy_runs(paths, Path(options.out)), "reply", "replies")
+        print_line(f"copied to {options.out}: {plural(len(paths), 'run')} and {replies}", error=True)
     elif options.out is not None:
         _print_deleted(f"moved to {options.out}", len(paths), move_runs(paths, Path(options.out)))
     elif is_agreed:
@@ -237,7 +238,8 @@ def _act(idle: Sequence[StoredRun], gone: Sequence[StoredRun], options: Options,
 
 
 def _print_deleted(what: str, count: int, deleted: DeletedRuns) -> None:
-    print_line(f"{count} runs were {what}; {deleted.replies:,} replies that no other needs were deleted", error=True)
+    replies = plural(deleted.replies, "reply that no other needs", "replies that no other needs")
+    print_line(f"{what}: {plural(count, 'run')}; deleted: {replies}", error=True)
     for reason in deleted.reasons:
         print_warning(reason)
 
@@ -247,6 +249,6 @@ def _agrees(given: str, count: int) -> bool:
     if given == CONSENT:
         return True
     if not sys.stdin.isatty():
-        raise UsageError(f"nothing was deleted: {count} runs are listed above; to delete them, --delete {CONSENT}")
-    print_line(f"delete these {count} runs? [y/N] ", error=True, flush=True)
+        raise UsageError(f"nothing was deleted: {plural(count, 'run')} listed above; to delete, --delete {CONSENT}")
+    print_line(f"delete {plural(count, 'run')}? [y/N] ", error=True, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", CONSENT)
