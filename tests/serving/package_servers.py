@@ -59,7 +59,7 @@ def running(
         began = time.monotonic()
         while not _answers(port, health):
             said = log.read_text(errors="replace")[-2000:]
-            assert process.poll() is None, f"{words[0]} ended: {said}"
+            assert process.poll() is None, f"{words[0]} ended with {process.poll()}: {said}"
             assert time.monotonic() - began < seconds, f"{words[0]} was not ready after {seconds} s: {said}"
             time.sleep(0.5)
         yield PackageServer(f"http://127.0.0.1:{port}", process, log)
