@@ -41,7 +41,7 @@ class Options(OutputOptions):
     delete: str | None = option(
         None,
         "--delete",
-        "delete what is named; of runs also the replies that no other needs, once they are in --out or in the "
+        "delete what is named; of runs also the replies that no other run needs, once they are in --out or in the "
         "archive of -o; asks first, unless it is `--delete yes`",
         metavar=CONSENT,
         parse=_parse_consent,
