@@ -27,8 +27,6 @@ from snellen.store.runs import compact_records
 
 SECONDS = 1.0
 """Half a second on a core of its own; one that is shared is allowed twice that."""
-PAGES = ("page_parts", "omnidocbench_parts")
-"""They match a page line by line: 50,000 lines may take three times as long."""
 READERS = [(family, name) for family, readers in FAMILIES.items() for name in readers]
 READ_IN_EMPTY = {
     "parse_mme_realworld": ("", *"AAAA"),  # it finds an empty reply in the first option
@@ -77,13 +75,12 @@ def check_time(family: str, name: str, phrases: Sequence[str]) -> None:
     """Raises AssertionError where a call takes longer than `SECONDS` of this process."""
     read = FAMILIES[family][name]
     read("A warm start: 3.")
-    seconds = 3 * SECONDS if name in PAGES else SECONDS
     for phrase in phrases:
         text = loop(phrase)
         began = time.process_time()
         found = read(text)
         calls = len(found) if isinstance(found, list | tuple) else 1
-        assert time.process_time() - began < seconds * max(calls, 1), (phrase, calls)
+        assert time.process_time() - began < SECONDS * max(calls, 1), (phrase, calls)
 
 
 @pytest.mark.parametrize(("family", "name"), READERS)

@@ -19,7 +19,7 @@ from snellen.core.errors import UnknownName, UsageError
 
 TEXTS = ("model", "benchmark", "version", "state", "status", "setting", "metric", "day", "currency", "run", "folder")
 NUMBERS = ("score", "low", "high", "n", "samples", "done", "cost", "tokens", "hours", "bytes")
-STATES = ("ended", "killed", "running", "damaged", "gone")
+ENDED, KILLED, RUNNING, DAMAGED, GONE = STATES = ("ended", "killed", "running", "damaged", "gone")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "%": 1.0}
 _NONE = "none"
 _SEPARATOR = re.compile(rf",\s*(?=(?:{'|'.join((*TEXTS, *NUMBERS))})\s*[=!<>])")

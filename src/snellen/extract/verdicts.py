@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.core.literals import parse_finite
+from snellen.core.literals import load_json, parse_finite
 from snellen.extract.clean import without_thinking
 
 
@@ -212,8 +212,8 @@ def find_json(reply: str) -> str | None:
     pieces: list[str] = [text, *reversed(_FENCE.findall(text))]
     for piece in pieces:
         try:
-            json.loads(piece)
-        except (ValueError, RecursionError):
+            load_json(piece)
+        except ValueError:
             continue
         return piece.strip()
     return None
@@ -314,8 +314,8 @@ def _decode_object(piece: str) -> Mapping[str, object] | None:
     quoted = _PYTHON_QUOTES.sub(lambda match: json.dumps(match[1]), piece)
     for text in (piece, quoted, _TRAILING_COMMA.sub("", quoted)):
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+            value = load_json(text)
+        except ValueError:
             continue
         if isinstance(value, dict):
             return value

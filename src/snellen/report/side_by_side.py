@@ -4,11 +4,11 @@ field by field. A tree of elements, of which pages make elements and notebooks t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snellen.core.answer_text import field_text
+from snellen.core.literals import load_json
 from snellen.core.record import Record
 from snellen.report.elements import Element, figure_element, side_element
 
@@ -67,7 +67,7 @@ def _field_figure(golds: Sequence[str], answer: str | None) -> Element | None:
     from snellen.scoring.fields import count_fields, nearest_results
 
     try:
-        json.loads(answer or "null")
+        load_json(answer or "null")
         results = nearest_results(answer, golds)
     except ValueError:
         return None

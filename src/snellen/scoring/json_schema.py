@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import DataError, MissingExtra
+from snellen.core.literals import load_json
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -16,8 +17,8 @@ def follows_schema(reply: str, schema: str) -> bool:
     """Whether the whole reply, and nothing around it, is JSON that the schema allows. Raises
     MissingExtra without the package `jsonschema`."""
     try:
-        value = json.loads(reply)
-    except (ValueError, RecursionError):
+        value = load_json(reply)
+    except ValueError:
         return False
     return bool(_validator(schema).is_valid(value))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.api.flags import argument, option
+from snellen.api.run_conditions import ENDED, GONE, KILLED, RUNNING, parse_conditions
 from snellen.cli.flags import print_warning
 from snellen.cli.output import OutputOptions, only_file, print_line, write_document
 from snellen.core.errors import UsageError
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from snellen.report.document import Document
     from snellen.view.run_row import CatalogRow
 
-ENDED, KILLED, RUNNING, GONE = "ended", "killed", "running", "gone"
 CONSENT = "yes"
 
 
@@ -80,7 +80,6 @@ class StoredRun(NamedTuple):
 def main(options: Options) -> None:
     """Print the runs and what they cost; then do what the flags say."""
     from snellen.api.options import DEFAULT_OUT
-    from snellen.api.run_conditions import parse_conditions
 
     fits = parse_conditions(options.where) if options.where is not None else None
     if options.delete is not None and fits is None:

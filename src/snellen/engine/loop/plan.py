@@ -136,16 +136,18 @@ def build_once(plan: RunPlan, table: DataTable) -> RunPlan:
 
 def select_ids(plan: RunPlan, table: DataTable) -> set[str]:
     """Ids of the samples to be asked: those of the shard, if the plan has one (`select_units`)."""
-    units = select_units(plan, table)
-    return plan.shard.select(units) if plan.shard is not None else {id for unit in units for id in unit}
+    return _ids_of(plan.shard, select_units(plan, table))
 
 
 def select_samples(plan: RunPlan, table: DataTable) -> tuple[RunPlan, set[str]]:
     """The plan with the size of the whole run in its shard, and the ids of the samples to be asked."""
     units = select_units(plan, table)
-    if plan.shard is None:
-        return plan, {id for unit in units for id in unit}
-    return dataclasses.replace(plan, shard=plan.shard.of_run(units)), plan.shard.select(units)
+    shard = plan.shard.of_run(units) if plan.shard is not None else None
+    return dataclasses.replace(plan, shard=shard), _ids_of(shard, units)
+
+
+def _ids_of(shard: RunShard | None, units: Sequence[Sequence[str]]) -> set[str]:
+    return shard.select(units) if shard is not None else {id for unit in units for id in unit}
 
 
 def select_units(plan: RunPlan, table: DataTable) -> list[list[str]]:

@@ -66,7 +66,7 @@ def split_page(content: str, *, is_later: bool = False) -> list[WrittenPart]:
     """The parts of a reply by place, equal places in the order in which they are found; `is_later` splits as
     version 1.5 does."""
     fence = _LATER_FENCE_START if is_later else _FENCE_START
-    content = _FENCE_END.sub("", fence.sub("", _sub(_PICTURE, "", content, ")")))
+    content = _FENCE_END.sub("", fence.sub("", re.sub_closed(_PICTURE, "", content, ")")))
     content = _BLANKS.sub("    ", _UNDERSCORES.sub("____", content))
     content = _PAGE_TAG.sub("", content) if is_later else _REPEATED.sub(r"\1\1\1\1", content)
     parts: list[WrittenPart] = []
@@ -86,25 +86,13 @@ def split_page(content: str, *, is_later: bool = False) -> list[WrittenPart]:
         parts.append(WrittenPart("text", match.start(), match[2].strip()))
         content = _blank(content, *match.span())
     for style in _STYLES:
-        content = _sub(style, r"\1", content, "}")
+        content = re.sub_closed(style, r"\1", content, "}")
     _take_texts(content, parts)
     return sorted(parts, key=lambda part: part.place)
 
 
-def _end_of(text: str, *endings: str) -> int:
-    """Where the last of the endings ends. Behind it nothing is looked for that has to end with one: each beginning
-    there would be followed to the end of the text."""
-    return max(text.rfind(ending) + len(ending) if ending in text else 0 for ending in endings)
-
-
-def _sub(pattern: re.Pattern[str], replacement: str, text: str, ending: str) -> str:
-    """`pattern.sub` for a pattern that ends with `ending`."""
-    end = _end_of(text, ending)
-    return pattern.sub(replacement, text[:end]) + text[end:]
-
-
 def _find_pipes(text: str) -> list[str]:
-    return _PIPES.findall(text, 0, _end_of(text, "|\n"))
+    return _PIPES.findall(text, 0, re.end_of_last(text, "|\n"))
 
 
 def _blank(content: str, start: int, end: int) -> str:
@@ -112,7 +100,9 @@ def _blank(content: str, start: int, end: int) -> str:
 
 
 def _latex_tables(content: str) -> list[tuple[int, str]]:
-    tables = [(match.span(), match[0]) for match in _LATEX_TABLE.finditer(content, 0, _end_of(content, "\\end{table}"))]
+    tables = [
+        (match.span(), match[0]) for match in _LATEX_TABLE.finditer(content, 0, re.end_of_last(content, "\\end{table}"))
+    ]
     for span, _ in tables:
         content = _blank(content, *span)
     tabulars = [((place, place + len(text)), text) for place, text in _between(content, _TABULAR)]
@@ -159,7 +149,7 @@ def _pair_edges(
 
 def _take_formulas(content: str, parts: list[WrittenPart], is_later: bool) -> str:
     """Add formulas to the parts; display formulas are blanked, those in a line stay."""
-    for match in list(_DISPLAY.finditer(content, 0, _end_of(content, "$", "\\]", "\\)"))):
+    for match in list(_DISPLAY.finditer(content, 0, re.end_of_last(content, "$", "\\]", "\\)"))):
         if not match[0]:
             continue
         line = " ".join(match[0].strip().split("\n")) if is_later else "".join(match[0].split())

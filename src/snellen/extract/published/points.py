@@ -245,7 +245,7 @@ def _without_thought(reply: str) -> str:
 def _text_between(opening: re.Pattern[str], closing: re.Pattern[str], text: str) -> str | None:
     """The text from the first opening tag to the next closing one; None without either. One pattern with `.*?`
     would look for an end behind each opening tag."""
-    begin = opening.search(text, 0, text.rfind(">") + 1)
+    begin = opening.search(text, 0, re.end_of_last(text, ">"))
     end = closing.search(text, begin.end()) if begin else None
     return text[begin.end() : end.start()] if begin and end else None
 

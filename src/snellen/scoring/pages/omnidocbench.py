@@ -146,9 +146,7 @@ def formula_as_text(formula: str) -> str | None:
 
 def _formulas_as_text(text: str) -> str:
     changes = []
-    # Behind the last end each beginning would be followed to the end of the line.
-    last = max(text.rfind("$") + 1, text.rfind("\\)") + 2)
-    for match in _INLINE.finditer(text, 0, last):
+    for match in _INLINE.finditer(text, 0, re.end_of_last(text, "$", "\\)")):
         formula = match[1] if match[1] is not None else match[2]
         formula = _ESCAPED.sub("", formula)
         if not any(sign in formula for sign in r"\^_"):

@@ -198,10 +198,8 @@ def _repeats(text: str) -> list[int]:
 def _has_formula(page: str, test: Test) -> bool:
     formulas: list[str] = []
     for pattern, ending in _FORMULAS[: 2 if test.get("ignore_dollar_delimited") else 4]:
-        # Behind the last end nothing is looked for: that would take quadratic time.
-        end = page.rfind(ending) + len(ending) if ending in page else 0
-        formulas += pattern.findall(page, 0, end)
-        page = pattern.sub("", page[:end]) + page[end:]
+        formulas += pattern.findall(page, 0, re.end_of_last(page, ending))
+        page = re.sub_closed(pattern, "", page, ending)
     wanted = counted_formula(test["math"])
     if any(formula.strip() == test["math"] for formula in formulas):
         return True

@@ -8,7 +8,6 @@ counts as often as the transcript has it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from snellen.benchmarks.documents.cc_ocr.subsets import DOCUMENTS, FIELDS, SCENE, SUBSET, TASK, TRACK
 from snellen.core.limits import is_too_deep
+from snellen.core.literals import load_json
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
 from snellen.scoring.field_trees import FieldTally, count_fields, field_similarity, parse_fields
@@ -243,8 +243,8 @@ def _reply_fields(reply: str) -> Any:
         return {}
     text = block[1] if block else reply
     try:
-        value = json.loads(text.strip().replace("\n", ""))
-    except (ValueError, RecursionError):
+        value = load_json(text.strip().replace("\n", ""))
+    except ValueError:
         return {}
     if value is None or is_too_deep(value, _MAX_DEPTH):
         return {}

@@ -5,12 +5,11 @@ Each reader takes the whole reply. A reply without what is looked for gives noth
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from snellen.core import lazy_re as re
-from snellen.core.literals import BROKEN_LITERAL, evaluate_literal
+from snellen.core.literals import BROKEN_LITERAL, evaluate_literal, load_json
 from snellen.core.place import Box
 
 _FENCE = re.compile(r"```(?:python|json)?\n", re.IGNORECASE)
@@ -35,8 +34,8 @@ def read_record(reply: str) -> dict[str, str]:
     one; else what stands on both sides of colons and equals signs."""
     content = next(_fence_contents(reply), reply.strip())
     try:
-        data = json.loads(content)
-    except (ValueError, RecursionError):
+        data = load_json(content)
+    except ValueError:
         data = _read_literal(content)
     if data is None:
         data = {name.strip(): value.strip() for name, value in _pairs(content)}

@@ -8,10 +8,11 @@ are told by their letters and most frequent words (`languages`), where they ask 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from snellen.core.literals import load_json
 
 Check = Callable[..., bool]
 _OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
@@ -110,8 +111,8 @@ def json_format(reply: str) -> bool:
     for fence in _FENCES:
         text = text.removeprefix(fence)
     try:
-        json.loads(text.removesuffix("```").strip())
-    except (ValueError, RecursionError):
+        load_json(text.removesuffix("```").strip())
+    except ValueError:
         return False
     return True
 

@@ -6,17 +6,17 @@ MEGA-Bench (arXiv:2410.10563), megabench/metrics/scoring. Boxes are (left, top, 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from snellen.benchmarks.open_answers.mega_bench.grading.literals import to_boxes, to_coordinates
+from snellen.core import lazy_re as re
 from snellen.core.literals import evaluate_literal
 from snellen.core.place import box_iou
 
-_BOX_TAG, _BOX_END = re.compile(r"<box>(.*?)</box>"), "</box>"
-_POINT_TAG, _POINT_END = re.compile(r"<point>(.*?)</point>"), "</point>"
+_BOX_TAG = re.compile(r"<box>(.*?)</box>")
+_POINT_TAG = re.compile(r"<point>(.*?)</point>")
 _DECAY = 10
 
 
@@ -89,16 +89,13 @@ def _mean_best(boxes: Iterable[Sequence[float]], golds: Sequence[Sequence[float]
 def _tagged_boxes(text: Any) -> list[tuple[float, ...]]:
     if not isinstance(text, str):
         return []
-    # Up to the last end: behind it each beginning would be followed to the end of the text.
-    contents = _BOX_TAG.findall(text, 0, text.rfind(_BOX_END) + len(_BOX_END))
-    found = map(_numbers, contents)
+    found = (_numbers(content) for content in _BOX_TAG.findall(text, 0, re.end_of_last(text, "</box>")))
     return [numbers for numbers in found if len(numbers) == 4]
 
 
 def _tagged_point(text: Any) -> tuple[float, ...] | None:
     """The only point of a text; None if there is none, or more than one."""
-    end = text.rfind(_POINT_END) + len(_POINT_END) if isinstance(text, str) else 0
-    contents = _POINT_TAG.findall(text, 0, end) if end else []
+    contents = _POINT_TAG.findall(text, 0, re.end_of_last(text, "</point>")) if isinstance(text, str) else []
     numbers = _numbers(contents[0]) if len(contents) == 1 else ()
     return numbers if len(numbers) == 2 else None
 
